@@ -1,7 +1,7 @@
 //! Internal crate of `robot-detection`: the HTTP server and the reverse proxy.
 //!
-//! [`listen`] receives requests and [`proxy`] forwards them to upstream servers. The service in
-//! between is passed in by the caller; this crate contains no robot detection.
+//! [`listen`] receives requests and [`proxy`] forwards them to upstream servers. The caller
+//! provides the service in between; this crate contains no robot detection.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

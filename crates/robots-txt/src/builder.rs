@@ -7,7 +7,7 @@ use super::{
     written::{Path, Text},
 };
 
-/// Builder of a robots.txt file, which `Display` writes.
+/// A builder for a robots.txt file; its `Display` implementation writes the file.
 ///
 /// Values cannot inject lines: characters that would end a line are percent-encoded in paths and
 /// URLs, and replaced by U+FFFD in names and texts. Use [`RobotsTxt::warnings`] of the
@@ -49,17 +49,17 @@ use super::{
 pub struct RobotsTxtBuilder {
     comments: Vec<String>,
     groups: Vec<GroupBuilder>,
-    /// Lines that apply to the whole file, as fields and values.
+    /// The lines that apply to the whole file, as pairs of field and value.
     ends: Vec<(&'static str, Value)>,
 }
 
-/// Builder of a group, which consists of robots and the rules for them.
+/// A builder for a group, which consists of robots and the rules that apply to them.
 #[derive(Clone, Debug)]
 pub struct GroupBuilder {
     comments: Vec<String>,
     agents: Vec<String>,
     signals: Vec<(&'static str, String)>,
-    /// Rules of the group: whether a rule is an `Allow`, and its path.
+    /// The rules of the group: for each rule, whether it is an `Allow`, and its path.
     rules: Vec<(bool, String)>,
     crawl_delay: Option<Duration>,
     request_rate: Option<RequestRate>,
@@ -72,7 +72,7 @@ enum Value {
 }
 
 impl RobotsTxt {
-    /// Returns a builder that starts with an empty file.
+    /// Returns a builder for a robots.txt file, which is initially empty.
     #[must_use]
     pub fn builder() -> RobotsTxtBuilder {
         RobotsTxtBuilder::default()
@@ -88,14 +88,14 @@ impl RobotsTxtBuilder {
         self
     }
 
-    /// Adds a group to the file.
+    /// Adds a group to the robots.txt file.
     #[must_use]
     pub fn group(mut self, group: GroupBuilder) -> Self {
         self.groups.push(group);
         self
     }
 
-    /// Adds the absolute URL of a sitemap.
+    /// Adds a `Sitemap` line with the absolute URL of a sitemap.
     #[must_use]
     pub fn sitemap(self, url: &str) -> Self {
         self.end("Sitemap", Value::Url(url.to_owned()))
@@ -107,8 +107,8 @@ impl RobotsTxtBuilder {
         self.end("Host", Value::Text(host.to_owned()))
     }
 
-    /// Adds a `Clean-param` line for Yandex: query parameters that do not affect the content of
-    /// pages below a path.
+    /// Adds a `Clean-param` line for Yandex, which lists query parameters that do not affect the
+    /// content of pages below a path.
     #[must_use]
     pub fn clean_param(self, names: &[&str], path: &str) -> Self {
         // A space would end the names and start the path.
@@ -116,13 +116,13 @@ impl RobotsTxtBuilder {
         self.end("Clean-param", Value::Url(format!("{names} {path}")))
     }
 
-    /// Adds the absolute URL of the license terms (Really Simple Licensing).
+    /// Adds a `License` line with the absolute URL of the license terms (Really Simple Licensing).
     #[must_use]
     pub fn license(self, url: &str) -> Self {
         self.end("License", Value::Url(url.to_owned()))
     }
 
-    /// Parses the built file.
+    /// Builds the file and parses it in the given dialect.
     #[must_use]
     pub fn build(&self, dialect: Dialect) -> RobotsTxt {
         RobotsTxt::parse(self.to_string().as_bytes(), dialect)
@@ -149,7 +149,7 @@ impl GroupBuilder {
         }
     }
 
-    /// Adds another robot to the group.
+    /// Adds the product token of another robot to the group.
     #[must_use]
     pub fn agent(mut self, agent: &str) -> Self {
         self.agents.push(agent.to_owned());
@@ -163,7 +163,7 @@ impl GroupBuilder {
         self
     }
 
-    /// Adds a rule that allows paths that match a pattern.
+    /// Adds a rule that allows the paths matching a pattern.
     ///
     /// A group without rules is written with `Allow: /`: otherwise the next group's rules would
     /// apply to its robots.
@@ -173,7 +173,7 @@ impl GroupBuilder {
         self
     }
 
-    /// Adds a rule that disallows paths that match a pattern.
+    /// Adds a rule that disallows the paths matching a pattern.
     #[must_use]
     pub fn disallow(mut self, path: &str) -> Self {
         self.rules.push((false, path.to_owned()));
@@ -236,7 +236,7 @@ impl fmt::Display for GroupBuilder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         comments(&self.comments, formatter)?;
         for agent in &self.agents {
-            // In old dialects, an empty name is part of every robot's name.
+            // In old dialects, an empty name is a substring of every robot's name.
             let agent = if agent.trim().is_empty() {
                 "\u{fffd}"
             } else {
@@ -288,7 +288,7 @@ mod tests {
 
     use super::*;
 
-    /// Groups of a builder and of the parsed file: agents and rules of each group.
+    /// The agents and rules of each group, in a builder or in the parsed file.
     type Groups = Vec<(Vec<String>, Vec<(bool, String)>)>;
 
     fn groups(file: &RobotsTxt) -> Groups {

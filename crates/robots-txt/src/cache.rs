@@ -12,19 +12,19 @@ use super::{
     lines::{MAX_FILE_BYTES, beginning},
 };
 
-/// Default maximum number of cached sites.
+/// The default maximum number of cached sites.
 const MAX_SITES: usize = 10_000;
 
-/// Default maximum size of cached files in octets.
+/// The default maximum size of cached files in octets.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Cache of the robots.txt rules of many sites for one robot, like `WWW::RobotRules`.
+/// A cache of many sites' robots.txt rules for one robot, like `WWW::RobotRules`.
 ///
-/// The methods correspond to those described in HTTP: The Definitive Guide, section 9.4.6.
+/// The methods correspond to the methods described in HTTP: The Definitive Guide, section 9.4.6.
 ///
-/// A site is identified by host and port. The size is limited: beyond 10,000 sites or 64 MiB of
-/// files, the site that was least recently parsed or visited is dropped. Times are in milliseconds
-/// since 1970 and are passed by the caller; the cache reads no clock.
+/// A site is identified by its host and port. The size of the cache is limited: beyond 10,000 sites
+/// or 64 MiB of files, the site that was least recently parsed or visited is dropped. The caller
+/// passes times in milliseconds since 1970; the cache does not read a clock.
 ///
 /// # Example
 ///
@@ -46,7 +46,7 @@ pub struct RobotsCache {
     agent: String,
     dialect: Dialect,
     sites: HashMap<Arc<str>, Entry>,
-    /// Sites in the order of their last use, least recently used first.
+    /// The sites in the order of their last use, least recently used first.
     order: BTreeMap<u64, Arc<str>>,
     touches: u64,
     bytes: usize,
@@ -54,7 +54,7 @@ pub struct RobotsCache {
     max_bytes: usize,
 }
 
-/// Cached data of a site.
+/// The cached rules and visits of one site.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     touched: u64,
@@ -86,7 +86,7 @@ impl RobotsCache {
         }
     }
 
-    /// Sets the maximum number of cached sites: at least 1, by default 10,000.
+    /// Sets the maximum number of cached sites, which is at least 1; the default is 10,000.
     #[must_use]
     pub fn max_sites(mut self, max_sites: usize) -> Self {
         self.max_sites = max_sites.max(1);
@@ -94,8 +94,8 @@ impl RobotsCache {
         self
     }
 
-    /// Sets the maximum total size of cached files in octets, by default 64 MiB; at least one file
-    /// is always cached.
+    /// Sets the maximum total size of the cached files in octets; the default is 64 MiB. At least
+    /// one file is always cached.
     #[must_use]
     pub fn max_bytes(mut self, max_bytes: usize) -> Self {
         // A smaller limit could drop a file immediately after parsing.
@@ -104,12 +104,12 @@ impl RobotsCache {
         self
     }
 
-    /// Sets the robot's name; clears the cache if the name changes.
+    /// Sets the robot's name, and clears the cache if the name changes.
     pub fn set_agent(&mut self, robot: &str) {
         let agent = short_name(robot);
         if agent != self.agent {
             agent.clone_into(&mut self.agent);
-            // The cached rules are those for the old name.
+            // The cached rules apply to the old name.
             self.sites.clear();
             self.order.clear();
             self.bytes = 0;
@@ -118,10 +118,10 @@ impl RobotsCache {
 
     /// Parses the robots.txt of a site and caches it until `fresh_until_ms`.
     ///
-    /// `url` is the URL that the file was fetched from. Content beyond 500 KiB is ignored
-    /// (RFC 9309 §2.5), including a truncated last line. URLs without a site, such as `mailto:`,
-    /// are ignored. Use [`fresh_until_ms`](super::fresh_until_ms) to compute the time from response
-    /// headers.
+    /// `url` is the URL from which the file was fetched. Content beyond 500 KiB is ignored (RFC
+    /// 9309 §2.5), including a truncated last line. URLs without a site, such as `mailto:` URLs,
+    /// are ignored. Use [`fresh_until_ms`](super::fresh_until_ms) to compute `fresh_until_ms` from
+    /// the response headers.
     pub fn parse(&mut self, url: &str, body: &[u8], fresh_until_ms: i64) {
         self.answer(url, Access::Rules, body, fresh_until_ms);
     }
@@ -154,7 +154,7 @@ impl RobotsCache {
         self.shrink();
     }
 
-    /// Counts a visit to a site, which is given as a URL or `host:port`.
+    /// Counts a visit to a site, which is specified as a URL or as `host:port`.
     pub fn visit(&mut self, url: &str, now_ms: i64) {
         if let Some(entry) = self.touch(url) {
             entry.visits = entry.visits.saturating_add(1);
@@ -163,9 +163,10 @@ impl RobotsCache {
         self.shrink();
     }
 
-    /// Checks whether the robot may fetch a URL; `None` if no fresh rules of its site are cached.
+    /// Checks whether the robot may fetch a URL. Returns `None` if no fresh rules are cached for
+    /// the URL's site.
     ///
-    /// Schemes other than http and https have no robots.txt and are always allowed.
+    /// URLs with a scheme other than http and https have no robots.txt and are always allowed.
     #[must_use]
     pub fn allowed(&self, url: &str, now_ms: i64) -> Option<bool> {
         if Site::of(url) == Site::OtherScheme {
@@ -175,7 +176,7 @@ impl RobotsCache {
         Some(rules.check(url).allowed())
     }
 
-    /// Returns the rules for a URL's site, if they are cached and fresh.
+    /// Returns the rules of a URL's site if fresh rules are cached.
     #[must_use]
     pub fn rules(&self, url: &str, now_ms: i64) -> Option<&RobotRules> {
         let known = self.entry(url)?.known.as_ref()?;
@@ -200,11 +201,11 @@ impl RobotsCache {
         self.entry(url)?.last_visit_ms
     }
 
-    /// Returns the earliest time of the next visit to a site: now, or the end of the pause between
-    /// visits.
+    /// Returns the earliest time of the next visit to a site: the current time, or the end of the
+    /// pause between visits.
     ///
     /// The pause is the longer of `Crawl-delay` and the interval derived from `Request-rate`. Rules
-    /// that are no longer fresh still apply.
+    /// that are no longer fresh still determine the pause.
     #[must_use]
     pub fn next_visit_ms(&self, url: &str, now_ms: i64) -> i64 {
         let due = self.entry(url).and_then(|entry| {
@@ -215,19 +216,19 @@ impl RobotsCache {
         due.map_or(now_ms, |due| due.max(now_ms))
     }
 
-    /// Returns the robot's name: the first word passed to the cache, without a version.
+    /// Returns the robot's name: the first word of the name passed to the cache, without a version.
     #[must_use]
     pub fn agent(&self) -> &str {
         &self.agent
     }
 
-    /// Returns the dialect in which files are parsed.
+    /// Returns the dialect that files are parsed in.
     #[must_use]
     pub const fn dialect(&self) -> &Dialect {
         &self.dialect
     }
 
-    /// Returns the number of cached sites.
+    /// Returns the number of sites in the cache.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sites.len()
@@ -246,13 +247,13 @@ impl RobotsCache {
         self.sites.get(site.as_str())
     }
 
-    /// Marks a URL's site as the most recently used.
+    /// Marks a URL's site as the most recently used one.
     fn touch(&mut self, url: &str) -> Option<&mut Entry> {
         let Site::Named(site) = Site::of(url) else {
             return None;
         };
         let site: Arc<str> = site.into();
-        // A counter, unlike the time, gives each use a unique position in `order`.
+        // Unlike a time, a counter gives each use a unique position in `order`.
         self.touches += 1;
         let entry = self.sites.entry(Arc::clone(&site)).or_default();
         self.order.remove(&entry.touched);
@@ -274,7 +275,7 @@ impl RobotsCache {
     }
 }
 
-/// Returns the first word, up to a slash.
+/// Returns the first word of a robot's name, up to a slash.
 fn short_name(robot: &str) -> &str {
     let word = robot.split_whitespace().next().unwrap_or_default();
     word.split('/').next().unwrap_or(word)
@@ -289,11 +290,11 @@ fn pause(rules: &RobotRules) -> Option<Duration> {
     rules.crawl_delay().max(by_rate)
 }
 
-/// Maximum number of redirects for a file; after more, the file counts as missing (RFC 9309
-/// §2.3.1.2).
+/// The maximum number of redirects for a file; if there are more, the file is treated as missing
+/// (RFC 9309 §2.3.1.2).
 const MAX_REDIRECTS: u32 = 5;
 
-/// Access to a site, derived from the response for /robots.txt.
+/// The access to a site, derived from the response for /robots.txt.
 ///
 /// # Example
 ///
@@ -307,27 +308,27 @@ const MAX_REDIRECTS: u32 = 5;
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Access {
-    /// Access is determined by the rules in the file.
+    /// Access is determined by the rules in the robots.txt file.
     Rules,
-    /// Everything is allowed, because there are no rules.
+    /// Everything on the site is allowed, because there are no rules.
     AllowAll,
-    /// Nothing is allowed.
+    /// Nothing on the site is allowed.
     DenyAll {
-        /// Whether the cause is temporary, so that a retry is worthwhile.
+        /// Whether the cause of the refusal is temporary, so that a retry may succeed.
         retry: bool,
     },
 }
 
 impl Access {
-    /// Time for which a file must be unreachable to count as missing (RFC 9309 §2.3.1.4).
+    /// The time after which an unreachable file is treated as missing (RFC 9309 §2.3.1.4).
     pub const UNREACHABLE_LIMIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-    /// Returns the access that a dialect derives from a response status and the number of redirects
-    /// before it.
+    /// Returns the access that a dialect derives from the response status and the number of
+    /// redirects that preceded the response.
     ///
-    /// Status 0 means that there was no response: unknown host, no connection, or a timeout. A 3xx
-    /// status means that the redirects were not followed to the end. Do not pass 304, because it
-    /// means that the cached copy is still valid.
+    /// Status 0 means that there was no response, because of an unknown host, a failed connection
+    /// or a timeout. A 3xx status means that the redirects were not followed to the end. Do not
+    /// pass status 304, which means that the cached copy is still valid.
     ///
     /// | dialect's `status` | rules | full access | no access |
     /// | --- | --- | --- | --- |
@@ -355,9 +356,9 @@ impl Access {
 
     /// Returns the access after the file has been unreachable for the given duration.
     ///
-    /// A temporary refusal ends after [`UNREACHABLE_LIMIT`](Self::UNREACHABLE_LIMIT), 30 days: the
-    /// file then counts as missing (RFC 9309 §2.3.1.4). A robot that has an older copy of the file
-    /// may use the copy instead. Do not call this method if your robot should be stricter.
+    /// A temporary refusal ends after 30 days ([`UNREACHABLE_LIMIT`](Self::UNREACHABLE_LIMIT)): the
+    /// file is then treated as missing (RFC 9309 §2.3.1.4). A robot that has an older copy of the
+    /// file may use that copy instead. Do not call this method if your robot should be stricter.
     ///
     /// ```
     /// use std::time::Duration;
@@ -380,9 +381,9 @@ impl Access {
         }
     }
 
-    /// Returns the content to parse, given the response body.
+    /// Returns the file content to parse, given the response body.
     ///
-    /// If the access does not depend on rules, the result is an empty file or one that disallows
+    /// If the access does not depend on rules, the result is an empty file or a file that disallows
     /// everything; /robots.txt itself remains allowed if the dialect specifies this.
     #[must_use]
     pub const fn file(self, body: &[u8]) -> &[u8] {
@@ -410,12 +411,12 @@ impl fmt::Display for Access {
     }
 }
 
-/// Site whose robots.txt applies to a URL.
+/// The site whose robots.txt applies to a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Site {
-    /// Site with this host and port: `host:port` in lower case.
+    /// A site, identified by `host:port` in lower case.
     Named(String),
-    /// The URL belongs to no site: only http and https have a robots.txt.
+    /// The URL belongs to no site, because its scheme is neither http nor https.
     OtherScheme,
     /// The URL has no host or an invalid port.
     Unknown,
@@ -456,7 +457,7 @@ fn named(authority: &str, default_port: &str) -> Site {
     let host = authority
         .rsplit_once('@')
         .map_or(authority, |(_, host)| host);
-    // The colons of an IPv6 address are in brackets.
+    // The colons of an IPv6 address are inside brackets.
     let (host, port) = match host.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port),
         _ => (host, ""),

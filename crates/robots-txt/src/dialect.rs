@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// Dialect of robots.txt, which determines the meaning of lines, groups and rules.
+/// A dialect of robots.txt, which determines the meaning of lines, groups and rules.
 ///
 /// Each preset is named after the document or program that it follows; any option of a preset can
 /// be changed.
@@ -23,115 +23,116 @@ use std::{fmt, str::FromStr};
     reason = "each field is an independent option"
 )]
 pub struct Dialect {
-    /// Name of the preset that the options are based on.
+    /// The name of the preset on which the options are based.
     pub name: &'static str,
-    /// Method for selecting the deciding rule among the matching rules.
+    /// The method for selecting the deciding rule among the matching rules.
     pub winner: Winner,
-    /// Whether `Allow` is supported.
+    /// Whether `Allow` lines are supported.
     pub allow: bool,
-    /// Whether `*` and a final `$` are wildcards.
+    /// Whether `*` and a final `$` in a path are wildcards.
     pub wildcards: bool,
-    /// Method for selecting the groups that apply to a robot.
+    /// The method for selecting the groups that apply to a robot.
     pub groups: Grouping,
-    /// Method for comparing `User-agent` lines with a robot's name.
+    /// The method for comparing `User-agent` lines with a robot's name.
     pub names: Naming,
-    /// Fields that end a group's list of user agents.
+    /// The fields that end a group's list of user agents.
     pub agents_end: AgentsEnd,
-    /// Whether a blank line ends the group.
+    /// Whether a blank line ends the current group.
     pub blank_line_ends: bool,
     /// Whether rules before the first `User-agent` line apply to every robot.
     pub orphans_for_all: bool,
-    /// Meaning of a rule without a path.
+    /// The meaning of a rule without a path.
     pub empty_path: EmptyPath,
-    /// Normalisation of escapes in rules and URLs.
+    /// The normalisation of escapes in rules and URLs.
     pub escapes: Escapes,
     /// Whether /robots.txt itself may be fetched regardless of the rules.
     pub robots_txt: RobotsTxtPath,
-    /// Method for parsing lines, including which errors are tolerated.
+    /// The method for parsing lines, including the errors that are tolerated.
     pub lines: LineReading,
     /// Whether a rule that ends in a slash also matches the path without the slash.
     pub slash_matches_bare: bool,
     /// Whether `Allow: …/index.htm*` also allows the directory.
     pub index_page: bool,
-    /// Method for selecting the `Crawl-delay` that applies.
+    /// The method for selecting the `Crawl-delay` value that applies to a robot.
     pub crawl_delay: CrawlDelay,
-    /// Effect of a `Host` line.
+    /// The effect of a `Host` line.
     pub host: HostUse,
     /// Whether `Clean-param` removes parameters from URLs.
     pub clean_param: bool,
-    /// Interpretation of the response status for /robots.txt.
+    /// The interpretation of the response status for /robots.txt.
     pub status: StatusReading,
 }
 
-/// Method for selecting the deciding rule among the matching rules.
+/// The method for selecting the deciding rule among the matching rules.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Winner {
-    /// The matching rule with the longest path; for equal lengths, `Allow` takes precedence over
-    /// `Disallow`.
+    /// The matching rule with the longest path decides; if the lengths are equal, `Allow` takes
+    /// precedence over `Disallow`.
     Longest,
-    /// The first matching rule in the file.
+    /// The first matching rule in the file decides.
     First,
 }
 
-/// Method for selecting the groups that apply to a robot.
+/// The method for selecting the groups that apply to a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Grouping {
-    /// All groups that name the robot; if there are none, all `*` groups.
+    /// All groups that name the robot apply; if there are none, all `*` groups apply.
     MergedFile,
-    /// The first group that names the robot; if there is none, all `*` groups.
+    /// The first group that names the robot applies; if there is none, all `*` groups apply.
     FirstElseAny,
-    /// The first group that names the robot; if there is none, the first `*` group.
+    /// The first group that names the robot applies; if there is none, the first `*` group applies.
     First,
-    /// The first section that names the robot, followed by all `*` sections.
+    /// The first section that names the robot applies, followed by all `*` sections.
     FirstThenAny,
 }
 
-/// Method for comparing a `User-agent` line with a robot's name, ignoring case.
+/// The method for comparing a `User-agent` line with a robot's name, ignoring case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Naming {
-    /// The value of the line equals the robot's name.
+    /// The value of the `User-agent` line equals the robot's name.
     Equal,
     /// The prefix of the value that consists of letters, `_` and `-` equals the robot's name.
     TokenPrefix,
-    /// The robot's name contains the value of the line.
+    /// The robot's name contains the value of the `User-agent` line.
     Substring,
     /// The first word of the robot's name, up to a `/`, contains the value of the line.
     SubstringOfWord,
 }
 
-/// Fields that end a group's list of user agents, so that the next `User-agent` line starts a new
-/// group.
+/// The fields that end a group's list of user agents, so that the next `User-agent` line starts a
+/// new group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AgentsEnd {
-    /// `Allow` and `Disallow` end the list.
+    /// `Allow` and `Disallow` end the list of user agents.
     Rule,
-    /// `Disallow` ends the list.
+    /// `Disallow` ends the list of user agents.
     Disallow,
-    /// Any field except `User-agent`, known or unknown, ends the list.
+    /// Any known or unknown field except `User-agent` ends the list of user agents.
     AnyField,
-    /// Any known field except `User-agent` ends the list.
+    /// Any known field except `User-agent` ends the list of user agents.
     KnownField,
 }
 
-/// Meaning of a rule without a path.
+/// The meaning of a rule without a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum EmptyPath {
-    /// The rule is ignored.
+    /// A rule without a path is ignored.
     NoRule,
-    /// From this rule on, everything is allowed, whether the rule is an `Allow` or a `Disallow`.
+    /// A rule without a path, `Allow` or `Disallow`, allows everything, and later rules have no
+    /// effect.
     AllowsAll,
-    /// The rule matches every path (HTTP: The Definitive Guide, 9.4.3).
+    /// A rule without a path matches every path (HTTP: The Definitive Guide, 9.4.3).
     MatchesAll,
     /// An empty `Disallow` allows everything, and an empty `Allow` disallows everything.
     Inverted,
 }
 
-/// Normalisation of escapes in rules and URLs.
+/// The normalisation of escapes in rules and URLs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Escapes {
@@ -139,9 +140,10 @@ pub enum Escapes {
     /// case, and non-ASCII octets are escaped (RFC 9309 §2.2.2).
     Normalised,
     /// In rules, escapes are converted to upper case, and non-ASCII octets are escaped; URLs are
-    /// unchanged.
+    /// not changed.
     RuleOnly,
-    /// Rules are resolved against the file's URL; unsafe characters are escaped in rules and URLs.
+    /// Rules are resolved against the URL of the robots.txt file; unsafe characters are escaped in
+    /// rules and URLs.
     Resolved,
     /// In rules and URLs, all escapes except `%2F` are decoded.
     Decoded,
@@ -149,80 +151,81 @@ pub enum Escapes {
     FormDecoded,
 }
 
-/// Whether the rules apply to /robots.txt itself.
+/// The treatment of the path /robots.txt itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtPath {
-    /// /robots.txt is always allowed.
+    /// The path /robots.txt is always allowed.
     Allowed,
-    /// /robots.txt is always allowed, whether written in upper or lower case.
+    /// The path /robots.txt is always allowed, in upper or lower case.
     AllowedAnyCase,
-    /// /robots.txt is subject to the rules.
+    /// The path /robots.txt is subject to the rules.
     Ruled,
 }
 
-/// Method for parsing lines, including which errors are tolerated.
+/// The method for parsing lines, including the errors that are tolerated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LineReading {
     /// Lines are parsed as specified by RFC 9309; a byte order mark is skipped.
     Standard,
-    /// Lines are parsed as by Google's parser, which accepts typos in fields and a missing colon,
-    /// truncates lines at 16,663 octets or a NUL, and skips a partial byte order mark.
+    /// Lines are parsed as in Google's parser, which accepts misspelt field names and a missing
+    /// colon, truncates lines at 16,663 octets or at a NUL, and skips a partial byte order mark.
     Google,
-    /// Lines are parsed as by `WWW::RobotRules`.
+    /// Lines are parsed as in `WWW::RobotRules`.
     Perl,
     /// Lines are parsed as described in HTTP: The Definitive Guide; a byte order mark is not
     /// skipped.
     Plain,
-    /// Lines are parsed as by Geoportal's program: all values are decoded, and a byte order mark is
+    /// Lines are parsed as in Geoportal's program: all values are decoded, and a byte order mark is
     /// not skipped.
     Geoportal,
 }
 
-/// Method for selecting the `Crawl-delay` that applies.
+/// The method for selecting the `Crawl-delay` value that applies to a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CrawlDelay {
-    /// None, because the dialect does not define `Crawl-delay`.
+    /// No value applies, because the dialect does not define `Crawl-delay`.
     Unknown,
-    /// `Crawl-delay` of the robot's own groups.
+    /// The `Crawl-delay` of the robot's own groups applies.
     OwnGroup,
-    /// `Crawl-delay` of the robot's own groups, or else of the `*` groups.
+    /// The `Crawl-delay` of the robot's own groups applies, or else that of the `*` groups.
     OwnGroupElseAny,
-    /// Last `Crawl-delay` in the file that is a whole number.
+    /// The last `Crawl-delay` in the file that is a whole number applies.
     LastInFile,
 }
 
-/// Effect of a `Host` line.
+/// The effect of a `Host` line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum HostUse {
     /// `Host` has no effect, because the dialect does not define it.
     Unknown,
-    /// The first `Host` line of the file is available as data.
+    /// The value of the first `Host` line in the file is available but not applied.
     First,
-    /// The last `Host` line of the file is available as data and rewrites URLs.
+    /// The value of the last `Host` line in the file is available and is used to rewrite URLs.
     RewriteByLast,
-    /// A group whose valid `Host` lines all name a different host or port gets an implied
-    /// `Disallow: /` (Melkov 2003).
+    /// If all valid `Host` lines of a group name a different host or port, the group gets an
+    /// implied `Disallow: /` (Melkov 2003).
     CloseMirrors,
 }
 
-/// Interpretation of the response status for /robots.txt.
+/// The interpretation of the response status for /robots.txt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StatusReading {
-    /// Status 4xx allows everything; 5xx or no response disallows everything (RFC 9309 §2.3.1).
+    /// A 4xx status allows everything; a 5xx status or no response disallows everything (RFC 9309
+    /// §2.3.1).
     Standard,
     /// Like [`Standard`](Self::Standard), but status 429 disallows everything.
     Google,
-    /// Status 401 and 403 disallow everything; 5xx or no response does so temporarily (`HTTP:TDG`
-    /// 9.4.2).
+    /// Status 401 or 403 disallows everything; a 5xx status or no response does so temporarily
+    /// (`HTTP:TDG` 9.4.2).
     Restricted,
-    /// Any status other than success allows everything.
+    /// Any response status other than success allows everything.
     AllowsAll,
-    /// Any status other than 200 allows everything.
+    /// Any response status other than 200 allows everything.
     OnlyOk,
 }
 
@@ -248,7 +251,7 @@ impl FromStr for Dialect {
     }
 }
 
-/// Error for an unknown dialect name; see [`Dialect::names`].
+/// An error for an unknown dialect name; see [`Dialect::names`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("unknown dialect {0:?}, use one of {names}", names = Dialect::names().join(", "))]
 pub struct UnknownDialect(String);

@@ -1,18 +1,18 @@
-//! Percent-escapes: normalisation of rules and URLs.
+//! Normalisation of percent-escapes in rules and URLs.
 
 use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// Octet of a text, which is written directly or as an escape.
+/// An octet of a text, written directly or as an escape.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Piece {
     Plain(u8),
-    /// Octet that is written as `%XX`.
+    /// An octet written as `%XX`.
     Escaped(u8),
 }
 
-/// Iterator over the pieces of a text; a `%` that is not followed by two hexadecimal digits is a
+/// An iterator over the octets of a text; a `%` that is not followed by two hexadecimal digits is a
 /// plain octet.
 struct Pieces<'t> {
     rest: &'t [u8],
@@ -43,7 +43,7 @@ fn octet(high: u8, low: u8) -> Option<u8> {
     u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
-/// Appends an octet as `%XX` in upper case.
+/// Appends an octet as `%XX` with hexadecimal digits in upper case.
 fn push_escape(out: &mut Vec<u8>, octet: u8) {
     let digit = |value: u8| match value {
         0..=9 => b'0' + value,
@@ -64,7 +64,7 @@ pub(super) fn is_plain(text: &[u8]) -> bool {
 /// Normalises escapes as specified by RFC 9309 §2.2.2: decodes unreserved characters, escapes
 /// non-ASCII octets, and converts hexadecimal digits to upper case.
 ///
-/// `%2A` and `%24` are decoded too, because the text no longer contains wildcards.
+/// `%2A` and `%24` are also decoded, because the text no longer contains wildcards.
 pub(super) fn normalised(text: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -72,7 +72,7 @@ pub(super) fn normalised(text: &[u8]) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(text.len() + 16);
     for piece in pieces(text) {
         match piece {
-            // RFC 9309 §2.2.3: `%2A` and `%24` are the literal signs.
+            // RFC 9309 §2.2.3: `%2A` and `%24` stand for literal `*` and `$`.
             Piece::Escaped(octet) if is_unreserved(octet) || matches!(octet, b'*' | b'$') => {
                 out.push(octet);
             }
@@ -107,7 +107,7 @@ pub(super) fn upper_case(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Decodes all escapes except `%2F`, which differs from a slash (`HTTP:TDG` 9.4.3).
+/// Decodes all escapes except `%2F`, which is not equivalent to a slash (`HTTP:TDG` 9.4.3).
 pub(super) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if memchr(b'%', text).is_none() {
         return Cow::Borrowed(text);

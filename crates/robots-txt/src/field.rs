@@ -7,15 +7,16 @@ use super::{
     lines::{Line, Lines},
 };
 
-/// Maximum length of a line in Google's parser; the rest is truncated.
+/// The maximum length of a line in Google's parser; the rest is truncated.
 ///
-/// The parser allows eight times the 2,083 bytes to which some browsers limit URLs.
+/// Google's parser allows lines of up to eight times 2,083 bytes, the maximum length of a URL in
+/// some browsers.
 pub(super) const GOOGLE_MAX_LINE: usize = 2083 * 8 - 1;
 
-/// UTF-8 byte order mark.
+/// The UTF-8 byte order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Field at the start of a line.
+/// A field name at the start of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -26,11 +27,11 @@ pub(super) enum Field {
     Sitemap,
     Host,
     CleanParam,
-    /// A field that the dialect ignores.
+    /// Any field that the dialect ignores.
     Other,
 }
 
-/// Parsed content of a line.
+/// The parsed content of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Content<'t> {
     Blank,
@@ -39,18 +40,18 @@ pub(super) enum Content<'t> {
     Field(Field, &'t [u8]),
 }
 
-/// Returns the lines of a file, without a byte order mark that the dialect skips.
+/// Returns an iterator over the lines of a file, without a byte order mark that the dialect skips.
 pub(super) fn lines(text: &[u8], reading: LineReading) -> Lines<'_> {
     let marked = match reading {
         LineReading::Standard if text.starts_with(MARK) => MARK.len(),
-        // Google's parser skips the mark octet by octet, even if it is incomplete.
+        // Google's parser skips a byte order mark octet by octet, even if the mark is incomplete.
         LineReading::Google => common_length(text, MARK),
         _ => 0,
     };
     Lines::new(text.get(marked..).unwrap_or_default())
 }
 
-/// Parses a line.
+/// Parses a line of a robots.txt file.
 ///
 /// Rare forms are handled in separate functions, outside the hot loop.
 #[expect(clippy::inline_always, reason = "10 % faster for small files")]
@@ -83,7 +84,7 @@ fn unusual<'t>(line: Line<'t>, text: &'t [u8]) -> Content<'t> {
     }
 }
 
-/// Parses the common spellings of common fields without searching for the colon.
+/// Parses a common field in its usual spelling, without searching for the colon.
 #[inline]
 fn usual(text: &[u8]) -> Option<(Field, &[u8])> {
     if let Some(value) = text.strip_prefix(b"Disallow: ") {
@@ -115,8 +116,8 @@ fn google(line: Line<'_>) -> Content<'_> {
     }
 }
 
-/// Parses a line as `WWW::RobotRules` does: a line with only a comment is ignored, but a line with
-/// only spaces before a comment counts as blank.
+/// Parses a line as `WWW::RobotRules` does: a line that consists of a comment is ignored, but a
+/// line with only spaces before a comment counts as blank.
 #[inline(never)]
 fn perl(line: Line<'_>) -> Content<'_> {
     if trim(line.bytes).starts_with(b"#") {
@@ -137,8 +138,8 @@ fn trim_any_space(value: &[u8]) -> &[u8] {
     str::from_utf8(value).map_or(value, |value| value.trim().as_bytes())
 }
 
-/// Parses a line as Geoportal's Java program does: a key must not be inside a comment, a value ends
-/// at a comment, and field names without hyphens are accepted.
+/// Parses a line as Geoportal's Java program does: a field name inside a comment is ignored, a
+/// value ends at a comment, and field names without hyphens are accepted.
 #[inline(never)]
 fn geoportal(line: Line<'_>) -> Content<'_> {
     let text = trim_controls(line.bytes);
@@ -165,14 +166,15 @@ fn key_is(key: &[u8], name: &[u8]) -> bool {
     trim_controls(key).eq_ignore_ascii_case(name)
 }
 
-/// Splits a line at the first colon and trims both parts; the key must not be empty.
+/// Splits a line at the first colon and trims both parts; returns `None` if the first part is
+/// empty.
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (key, value) = split_at(text, memchr(b':', text))?;
     let key = trim(key);
     (!key.is_empty()).then(|| (key, trim(value)))
 }
 
-/// Returns the texts before and after a position.
+/// Returns the parts of a text before and after a position.
 fn split_at(text: &[u8], at: Option<usize>) -> Option<(&[u8], &[u8])> {
     let at = at?;
     Some((text.get(..at)?, text.get(at + 1..)?))
@@ -204,8 +206,8 @@ fn named(key: &[u8]) -> Field {
     }
 }
 
-/// Prefixes of names that Google's parser accepts as fields.
-// The list is that of `ParsedRobotsKey` in github.com/google/robotstxt, `robots.cc`.
+/// The name prefixes that Google's parser accepts as fields.
+// The list is copied from `ParsedRobotsKey` in github.com/google/robotstxt, `robots.cc`.
 const GOOGLE_NAMES: [(&[u8], Field); 12] = [
     (b"user-agent", Field::UserAgent),
     (b"useragent", Field::UserAgent),

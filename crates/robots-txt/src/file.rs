@@ -1,4 +1,4 @@
-//! Robots.txt file that is parsed once and queried for many robots.
+//! A robots.txt file that is parsed once and queried for many robots.
 
 use std::{
     borrow::Cow,
@@ -20,7 +20,7 @@ use super::{
     target::SplitUrl,
 };
 
-/// Robots.txt file that is parsed once and queried for many robots.
+/// A robots.txt file that is parsed once and queried for many robots.
 ///
 /// Cloning is cheap: clones share all data.
 #[derive(Clone)]
@@ -28,33 +28,33 @@ pub struct RobotsTxt {
     pub(super) inner: Arc<Inner>,
 }
 
-/// Data of a robots.txt file, shared by clones.
+/// The data of a robots.txt file, shared by all clones.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) dialect: Dialect,
-    /// URL that the file was fetched from.
+    /// The URL from which the robots.txt file was fetched.
     pub(super) url: Option<Box<str>>,
     pub(super) parsed: ParsedFile,
-    /// Selection of the groups that apply to robots without a group of their own.
+    /// The selection of groups that apply to robots that no group names.
     pub(super) any: Selection,
     lower_case: OnceLock<RobotsTxt>,
 }
 
-/// Group in a robots.txt file: robots, and the rules for them.
+/// A group in a robots.txt file, with the names of robots and the rules that apply to them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Group<'f> {
-    /// Line number of the first `User-agent`, counted from 1; that of the first rule if the dialect
-    /// accepts rules without `User-agent`.
+    /// The line number of the first `User-agent` line, counted from 1, or of the first rule if the
+    /// dialect accepts rules without a `User-agent` line.
     pub line: usize,
-    /// Values of the group's `User-agent` lines.
+    /// The values of the group's `User-agent` lines.
     pub agents: Vec<Cow<'f, str>>,
-    /// The group's rules, in file order.
+    /// The rules of the group, in file order.
     pub rules: Vec<Rule<'f>>,
 }
 
 impl RobotsTxt {
-    /// Parses a file; any octets are a valid robots.txt.
+    /// Parses a robots.txt file; any sequence of octets is valid.
     ///
     /// Time and memory are proportional to the size of the file. The caller must limit the size of
     /// a download; RFC 9309 §2.5 requires parsing at least 500 KiB.
@@ -65,8 +65,8 @@ impl RobotsTxt {
 
     /// Parses a file that was fetched from `url`, the absolute URL of a /robots.txt.
     ///
-    /// The dialects `v0` and `yandex2003` need the URL, because in them a rule may contain an
-    /// absolute URL, and a `Host` line may contain another site's name.
+    /// The dialects `v0` and `yandex2003` need the URL, because a rule may contain an absolute URL
+    /// (`v0`), and a `Host` line may contain another site's name (`yandex2003`).
     #[must_use]
     pub fn parse_from(url: &str, bytes: &[u8], dialect: Dialect) -> Self {
         Self::new(Some(url.into()), bytes, dialect)
@@ -84,13 +84,13 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the dialect in which the file is parsed.
+    /// Returns the dialect that the file was parsed in.
     #[must_use]
     pub fn dialect(&self) -> &Dialect {
         &self.inner.dialect
     }
 
-    /// Returns the octets that were parsed.
+    /// Returns the octets from which the file was parsed.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.inner.parsed.text
@@ -114,7 +114,7 @@ impl RobotsTxt {
         self.select(Name::in_header(user_agent, values, &self.inner.dialect))
     }
 
-    /// Returns the file converted to lower case.
+    /// Returns the robots.txt file converted to lower case.
     pub(super) fn in_lower_case(&self) -> &Self {
         self.inner.lower_case.get_or_init(|| {
             let bytes = self.as_bytes().to_ascii_lowercase();
@@ -128,7 +128,7 @@ impl RobotsTxt {
         RobotRules::new(self.clone(), own.map(|own| Arc::new(Selection::new(own))))
     }
 
-    /// Returns the groups in file order, as written.
+    /// Returns the groups as written, in file order.
     pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         self.inner
             .parsed
@@ -168,7 +168,7 @@ impl RobotsTxt {
 
     /// Returns the URLs of all `License` lines (RSL 1.0) in file order.
     pub fn licenses(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        // No dialect defines the field, so the parser does not store its lines.
+        // No dialect defines the `License` field, so the parser does not store its lines.
         let lines = lines(&self.inner.parsed.text, self.inner.dialect.lines);
         lines.filter_map(|line| {
             let text = line.before_comment().trim_ascii();
@@ -182,8 +182,8 @@ impl RobotsTxt {
 
     /// Returns the value of the `Host` line.
     ///
-    /// The first `Host` line applies, except in Geoportal's dialects, where the last one does.
-    /// Returns `None` in dialects without `Host`.
+    /// The first `Host` line applies, except in Geoportal's dialects, in which the last line
+    /// applies. Returns `None` in dialects without `Host`.
     #[must_use]
     pub fn host(&self) -> Option<Cow<'_, str>> {
         match self.inner.dialect.host {
@@ -196,7 +196,7 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the non-empty values of a field's lines.
+    /// Returns the non-empty values of all lines with the given field.
     pub(super) fn values(&self, field: Field) -> impl Iterator<Item = Cow<'_, str>> {
         let parsed = &self.inner.parsed;
         parsed
@@ -217,8 +217,8 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns `true` if the file applies to a URL, based on the URL that the file was fetched
-    /// from.
+    /// Returns `true` if the file applies to a URL, based on the URL from which the file was
+    /// fetched.
     ///
     /// As in `WWW::RobotRules`, both URLs must have the same host and port. A path always matches;
     /// if the file was [parsed](Self::parse) without its own URL, every URL matches.
@@ -244,7 +244,7 @@ impl RobotsTxt {
         cleaned(url, lines.map(|line| self.octets(line)))
     }
 
-    /// Returns a URL with the scheme, host and port of the `Host` line.
+    /// Returns a URL with the scheme, host and port from the `Host` line.
     ///
     /// Only Geoportal's dialects rewrite URLs; in other dialects, the URL is returned unchanged.
     #[must_use]
@@ -267,7 +267,7 @@ impl fmt::Debug for RobotsTxt {
     }
 }
 
-/// Returns a URL without the parameters that the given values list for its path.
+/// Returns a URL without the query parameters that `Clean-param` values list for its path.
 ///
 /// A value has the form `p1&p2 [path]`: case-sensitive parameter names, and a prefix of the paths
 /// that the value applies to.
@@ -296,7 +296,7 @@ pub(super) fn cleaned<'u, 'v>(
         return Cow::Borrowed(url);
     }
     let origin = url.strip_suffix(rest).unwrap_or_default();
-    // Without parameters, the question mark is removed too.
+    // If no parameters are left, the question mark is removed too.
     let mark = if kept.is_empty() { "" } else { "?" };
     let hash = if fragment.is_some() { "#" } else { "" };
     Cow::Owned(format!(
@@ -306,7 +306,7 @@ pub(super) fn cleaned<'u, 'v>(
     ))
 }
 
-/// Returns the parameter names of a value if the value applies to the path.
+/// Returns the parameter names in a `Clean-param` value if the value applies to the path.
 fn names_on<'v>(value: &'v [u8], path: &str) -> Option<&'v str> {
     let mut words = str::from_utf8(value).ok()?.split_ascii_whitespace();
     let names = words.next()?;
@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Cases from Yandex's documentation of the directive.
+    /// The cases are from Yandex's documentation of the directive.
     #[test]
     fn named_parameters_are_removed_from_the_url() {
         let clean = |url, values: &[&str]| {

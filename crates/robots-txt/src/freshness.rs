@@ -1,18 +1,20 @@
-//! Freshness lifetime of a robots.txt file.
+//! The freshness lifetime of a robots.txt file.
 
 use super::http_date;
 
-/// Default lifetime if no header specifies a lifetime: 24 hours (RFC 9309 §2.4).
+/// The lifetime of a robots.txt file if no header specifies one: 24 hours (RFC 9309 §2.4).
 const DEFAULT_MS: i64 = 24 * 3_600 * 1_000;
 
-/// Maximum lifetime, regardless of headers: 7 days (HTTP: The Definitive Guide 9.4.5).
+/// The maximum lifetime of a robots.txt file, regardless of headers: 7 days (HTTP: The Definitive
+/// Guide 9.4.5).
 const MAX_MS: i64 = 7 * 24 * 3_600 * 1_000;
 
 /// Returns the time until which a /robots.txt response is fresh, in milliseconds since 1970.
 ///
 /// The lifetime is determined by `Cache-Control`, or by `Expires` relative to `Date`, minus `Age`.
-/// It is 24 hours without these headers, and at most 7 days. For `no-store`, `no-cache` and invalid
-/// values the function returns `now_ms`: the response may be used only once.
+/// Without these headers, the lifetime is 24 hours; the maximum is 7 days. For `no-store`,
+/// `no-cache` and invalid values, the function returns `now_ms`, so that the response is used only
+/// once.
 ///
 /// # Example
 ///
@@ -33,12 +35,12 @@ pub fn fresh_until_ms<'h>(
     now_ms.saturating_add(cached.lifetime_ms(now_ms))
 }
 
-/// Cache headers of a response.
+/// The cache headers of a response.
 #[derive(Debug, Default)]
 struct CacheHeaders {
     is_uncacheable: bool,
     max_age_ms: Option<i64>,
-    /// Time given by `Expires`; an invalid value counts as expired.
+    /// The time specified by `Expires`; an invalid value counts as expired.
     expires_ms: Option<i64>,
     date_ms: Option<i64>,
     age_ms: i64,
@@ -114,7 +116,7 @@ mod tests {
 
     const HOUR: i64 = 3_600;
     const DAY: i64 = 24 * HOUR;
-    /// Current time in the tests: 2026-03-01T00:00:00Z.
+    /// The current time in the tests: 2026-03-01T00:00:00Z.
     const NOW_MS: i64 = 1_772_323_200_000;
 
     fn seconds(headers: &[(&str, &str)]) -> i64 {

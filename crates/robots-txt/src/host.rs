@@ -1,15 +1,15 @@
-//! `Host` lines, which contain the main host name of a site with several names.
+//! Parsing of `Host` lines, which specify the main host name of a site that has several names.
 
 use std::borrow::Cow;
 
 use super::target::SplitUrl;
 
-/// Returns `true` if a value is a host name (not an address), with or without a port.
+/// Returns `true` if a value is a host name (not an IP address), with or without a port.
 pub(super) fn is_host(value: &[u8]) -> bool {
     str::from_utf8(value).is_ok_and(|value| host_and_port(value).is_some())
 }
 
-/// Returns `true` if a valid `Host` value consists of the given host and port (80 if omitted).
+/// Returns `true` if a valid `Host` value specifies the given host and port (80 if omitted).
 pub(super) fn names(value: &[u8], host: &str, port: u16) -> bool {
     let named = str::from_utf8(value).ok().and_then(host_and_port);
     named.is_some_and(|named| named.0.eq_ignore_ascii_case(host) && named.1 == port)
@@ -26,8 +26,8 @@ fn host_and_port(value: &str) -> Option<(&str, u16)> {
     let is_address = host
         .bytes()
         .all(|octet| octet.is_ascii_digit() || octet == b'.');
-    // DNS names of 255 octets (RFC 1035 §2.3.4) have 253 octets as text, without the first length
-    // and the root.
+    // A DNS name of 255 octets (RFC 1035 §2.3.4) has 253 characters as text, without the first
+    // length octet and the root label.
     let is_name = host.len() <= 253 && host.split('.').all(is_label);
     (is_name && !is_address).then_some((host, port))
 }
@@ -43,8 +43,8 @@ fn is_label(label: &str) -> bool {
 
 /// Returns a URL with the scheme, host and port of a Geoportal `Host` line.
 ///
-/// Parts that the `Host` line omits are not changed, but a host without a port removes the URL's
-/// port.
+/// Parts of the URL that the `Host` line omits are not changed, except that a host without a port
+/// removes the URL's port.
 pub(super) fn rewritten<'u>(url: &'u str, host_line: &str) -> Cow<'u, str> {
     let split = SplitUrl::of(url);
     let Some((scheme, authority)) = split.origin else {

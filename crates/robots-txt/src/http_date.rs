@@ -1,10 +1,11 @@
-//! Dates in HTTP headers.
+//! Parsing of dates in HTTP headers.
 
 const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// Parses a date in one of the three formats of RFC 9110 §5.6.7 to milliseconds since 1970.
+/// Parses a date in one of the three formats of RFC 9110 §5.6.7, and returns it in milliseconds
+/// since 1970.
 pub(super) fn parse_ms(text: &str, now_ms: i64) -> Option<i64> {
     let text = text.trim();
     // The weekday is redundant.
@@ -37,7 +38,8 @@ fn number(text: &str) -> Option<i64> {
     if is_number { text.parse().ok() } else { None }
 }
 
-/// Completes a year; a two-digit year more than 50 years ahead is in the previous century.
+/// Returns the full year for a four-digit or two-digit year. A two-digit year that would be more
+/// than 50 years in the future is in the previous century.
 fn full_year(text: &str, now_ms: i64) -> Option<i64> {
     let year = number(text)?;
     if text.len() == 4 {
@@ -46,8 +48,8 @@ fn full_year(text: &str, now_ms: i64) -> Option<i64> {
     if text.len() != 2 {
         return None;
     }
-    // The mean Gregorian year, wrong by a day around New Year, is precise enough for a
-    // century.
+    // The average length of a Gregorian year is precise enough to determine the century, although
+    // the result may be off by a day around New Year.
     let this_year = 1970 + now_ms.div_euclid(31_556_952_000);
     let year = this_year - this_year.rem_euclid(100) + year;
     Some(if year > this_year + 50 {
@@ -60,7 +62,7 @@ fn full_year(text: &str, now_ms: i64) -> Option<i64> {
 fn seconds_of_day(time: &str) -> Option<i64> {
     let mut parts = time.split(':').map(number);
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    // 60 is a leap second.
+    // Second 60 is a leap second.
     let is_time = hour < 24 && minute < 60 && second <= 60 && parts.next().is_none();
     is_time.then_some(hour * 3_600 + minute * 60 + second)
 }
@@ -78,15 +80,15 @@ pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=days_in_month).contains(&day) {
         return None;
     }
-    // Years start in March here, so that the leap day is the last day.
+    // Years start in March here, so that the leap day is the last day of the year.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {
         (year - 1, month + 9)
     };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // From March, each five months have 153 days; 719,468 is the number of 1970-01-01 since
-    // 0000-03-01.
+    // From March on, every five months have 153 days; 719,468 is the number of days from 0000-03-01
+    // to 1970-01-01.
     Some(year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
 }
 
@@ -94,7 +96,7 @@ pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// 2026-03-01T00:00:00Z
+    /// The current time in the tests: 2026-03-01T00:00:00Z.
     const NOW_MS: i64 = 1_772_323_200_000;
 
     fn seconds(text: &str) -> Option<i64> {

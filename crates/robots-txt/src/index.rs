@@ -1,8 +1,8 @@
-//! Index of one robot's rules for frequent queries.
+//! An index of one robot's rules for frequent queries.
 //!
 //! Rules are sorted once in the dialect's order: the matching rule with the lowest rank wins. Plain
 //! paths are stored in a prefix tree; paths with wildcards are found by three octets that they
-//! require and that few other rules contain. The cost of a query depends on the length of its path,
+//! contain and that few other rules contain. The cost of a query depends on the length of its path,
 //! not on the number of rules.
 
 use super::{
@@ -11,34 +11,34 @@ use super::{
     wildcards::Wildcards,
 };
 
-/// Rule to be indexed, with its pattern and its decision.
+/// A rule to be indexed, with its pattern and decision.
 #[derive(Debug)]
 pub(super) struct Candidate<'t> {
     pub(super) pattern: PathPattern<'t>,
     pub(super) decision: Decision,
 }
 
-/// Decision of a rule, with the position of the rule.
+/// The decision of a rule, with the position of the rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Decision {
     pub(super) allow: bool,
-    /// Index of the rule within the file.
+    /// The index of the rule in the file.
     pub(super) rule: usize,
-    /// Index of the rule's group.
+    /// The index of the rule's group in the file.
     pub(super) group: usize,
 }
 
-/// Indexed rules.
+/// The rules that apply to one robot, indexed by their paths.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// Decisions of the rules, by rank.
+    /// The decisions of the rules, by rank.
     decisions: Vec<Decision>,
     plain: PrefixTree,
     wildcards: Wildcards,
 }
 
 impl Index {
-    /// Builds an index of rules that are sorted by rank, the winner first.
+    /// Builds an index of rules, which must be sorted by rank, with the winning rule first.
     pub(super) fn new(candidates: &[Candidate<'_>], slash_matches_bare: bool) -> Self {
         let mut plain = Vec::new();
         let mut wildcards = Vec::new();
@@ -67,22 +67,22 @@ impl Index {
 
     /// Returns the decision of the winning rule for a path.
     pub(super) fn decide(&self, path: &[u8]) -> Option<Decision> {
-        // Search the tree first, as its result saves comparing rules with a higher
-        // rank.
+        // Search the tree first, because its result makes it unnecessary to compare rules with a
+        // higher rank.
         let rank = self.wildcards.best(path, self.plain.best(path));
         self.decisions.get(rank as usize).copied()
     }
 
-    /// Returns the winning decision for a path that cannot be compared; only rules without a path
-    /// match such a path.
+    /// Returns the winning decision for a path that cannot be compared with rules; only rules
+    /// without a path match it.
     pub(super) fn decide_unreadable(&self) -> Option<Decision> {
-        // No text starts with this octet, so only a rule without a path matches.
+        // No rule's text starts with this octet, so only a rule without a path matches.
         let rank = self.plain.best(b"\xff");
         self.decisions.get(rank as usize).copied()
     }
 }
 
-/// Returns a path without its final slash, if the slash is optional.
+/// Returns a path without its final slash if the slash is optional.
 fn bare(text: &[u8], may_lack: bool) -> Option<&[u8]> {
     may_lack
         .then(|| text.strip_suffix(b"/"))

@@ -2,22 +2,22 @@
 //!
 //! A [`RobotsTxt`] is parsed once, from any octets, and queried for many robots. The file is parsed
 //! in a [`Dialect`], which is RFC 9309 by default. A [`Permission`] always includes its reason: the
-//! deciding rule, its group and its line.
+//! deciding rule with its group and line.
 //!
 //! # Differences between the specifications
 //!
-//! - Geoportal's documentation specifies that the first match wins, but its program uses the
-//!   longest match: dialects `geoportal` and `geoportal-longest`. Unlike in other dialects, the
+//! - Geoportal's documentation specifies that the first match wins (dialect `geoportal`), but its
+//!   program uses the longest match (dialect `geoportal-longest`). Unlike in other dialects, the
 //!   general section applies after the robot's own section.
 //! - According to HTTP: The Definitive Guide, a rule without a path matches everything, so
-//!   `Disallow:` disallows everything; in the standards of 1994 and 1996 it allows everything.
-//!   Dialect `tdg` follows the book, and `v1` follows the standards.
+//!   `Disallow:` disallows everything; in the standards of 1994 and 1996 it allows everything. The
+//!   dialect `tdg` follows the book, and the dialect `v1` follows the standards.
 //! - In dialects that predate RFC 9309, a `User-agent` line applies to a robot if the line's value
-//!   is part of the robot's name, not the other way round.
-//! - RFC 9309 and Google's own parser handle escapes, typos and /robots.txt itself differently:
-//!   dialects `rfc9309` and `google`.
-//! - Yandex has abandoned `Host` and `Crawl-delay`: dialect `yandex` only returns them as data, and
-//!   `yandex2003` applies `Host` as proposed in 2003.
+//!   is part of the robot's name, not the other way around.
+//! - RFC 9309 (dialect `rfc9309`) and Google's own parser (dialect `google`) handle escapes, typos
+//!   and /robots.txt itself differently.
+//! - Yandex no longer uses `Host` and `Crawl-delay`: the dialect `yandex` returns their values
+//!   without applying them, and `yandex2003` applies `Host` as proposed in 2003.
 //!
 //! # Example
 //!

@@ -1,16 +1,17 @@
-//! Lines of a file, ended by CR, LF or CRLF.
+//! Splitting of a file into lines, which end with CR, LF or CRLF.
 
 use memchr::{memchr, memrchr2};
 
 use super::octets;
 
-/// Maximum number of octets of a file that are parsed; RFC 9309 §2.5 requires at least this many.
+/// The maximum number of octets of a file that are parsed, which is the minimum that RFC 9309 §2.5
+/// requires.
 pub const MAX_FILE_BYTES: usize = 500 * 1024;
 
-/// Returns the part of a file that is parsed: complete lines up to the limit.
+/// Returns the part of a file that is parsed: the complete lines within [`MAX_FILE_BYTES`].
 ///
-/// The last line of a file that is exactly as long as the limit may be incomplete, because the file
-/// may be a truncated download.
+/// If the file is exactly as long as the limit, an unterminated last line is omitted, because the
+/// file may be a truncated download.
 #[must_use]
 pub fn beginning(text: &[u8]) -> &[u8] {
     let Some(read) = text.get(..MAX_FILE_BYTES) else {
@@ -21,19 +22,19 @@ pub fn beginning(text: &[u8]) -> &[u8] {
     end.and_then(|end| read.get(..end)).unwrap_or(read)
 }
 
-/// Line of a file, without the line ending.
+/// A line of a file, without the line ending.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'t> {
-    /// Line number, counted from 1.
+    /// The line number, counted from 1.
     pub(super) number: u32,
-    /// Octets of the line, including any comment.
+    /// The octets of the line, including any comment.
     pub(super) bytes: &'t [u8],
-    /// Position of the first `#` in the line, if any.
+    /// The position of the first `#` in the line, if any.
     pub(super) hash: Option<usize>,
 }
 
 impl<'t> Line<'t> {
-    /// Returns the text before the first `#`.
+    /// Returns the part of the line before the first `#`.
     #[inline]
     pub(super) fn before_comment(&self) -> &'t [u8] {
         self.hash
@@ -42,13 +43,13 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Iterator over the lines of a file.
+/// An iterator over the lines of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Lines<'t> {
     rest: Option<&'t [u8]>,
     number: u32,
-    /// Position of the first `#` in `rest`: most lines contain none, so it is searched for once
-    /// instead of in every line.
+    /// The position of the first `#` in `rest`. Most lines contain no `#`, so one search covers
+    /// several lines.
     hash: Option<usize>,
 }
 

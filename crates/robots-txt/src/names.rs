@@ -1,4 +1,4 @@
-//! Method for comparing `User-agent` lines with a robot's name.
+//! Comparison of `User-agent` lines with a robot's name.
 
 use std::borrow::Cow;
 
@@ -8,21 +8,21 @@ use super::{
     escapes,
 };
 
-/// Name of a robot, prepared for comparison with `User-agent` lines.
+/// A robot's name, prepared for comparison with `User-agent` lines.
 #[derive(Clone, Debug)]
 pub(super) struct Name<'n> {
     matching: NameMatch,
-    /// Name of the robot, in any letter case.
+    /// The name of the robot, in any letter case.
     name: Cow<'n, [u8]>,
 }
 
-/// Method of comparing a name.
+/// The method of comparing a robot's name with `User-agent` values.
 #[derive(Clone, Copy, Debug)]
 enum NameMatch {
     Dialect(Naming),
-    /// Compares the name with decoded values.
+    /// Compares the name with the decoded `User-agent` values.
     Decoded,
-    /// Compares the name with the part of a value that is searched for in headers.
+    /// Compares the name with the part of a `User-agent` value that is searched for in headers.
     Header(Naming),
 }
 
@@ -41,7 +41,8 @@ impl<'n> Name<'n> {
         }
     }
 
-    /// Creates a name from the longest of the given names that occurs in a header.
+    /// Creates a robot's name from the longest of the given names that occur in a `User-Agent`
+    /// header.
     pub(super) fn in_header(
         header: &str,
         values: impl Iterator<Item = &'n [u8]>,
@@ -67,7 +68,7 @@ impl<'n> Name<'n> {
         }
     }
 
-    /// Returns `true` if a `User-agent` value applies to the robot.
+    /// Returns `true` if a `User-agent` value applies to the robot with this name.
     pub(super) fn is_meant_by(&self, value: &[u8]) -> bool {
         let part = match self.matching {
             NameMatch::Decoded => return decoded(value).eq_ignore_ascii_case(&self.name),
@@ -85,7 +86,7 @@ impl<'n> Name<'n> {
     }
 }
 
-/// Returns the part of a value that is searched for in headers.
+/// Returns the part of a `User-agent` value that is searched for in headers.
 fn header_part(value: &[u8], naming: Naming) -> &[u8] {
     match naming {
         Naming::TokenPrefix => token(value),
@@ -97,7 +98,7 @@ fn header_part(value: &[u8], naming: Naming) -> &[u8] {
 pub(super) fn is_any(value: &[u8], naming: Naming) -> bool {
     match (value, naming) {
         (b"*", _) => true,
-        // Google's parser treats `*` followed by a space and any text as every robot.
+        // In Google's parser, `*` followed by a space and any text also stands for every robot.
         ([b'*', next, ..], Naming::TokenPrefix) => next.is_ascii_whitespace() || *next == 0x0b,
         _ => false,
     }
@@ -108,7 +109,7 @@ fn decodes(dialect: &Dialect) -> bool {
     dialect.escapes == Escapes::FormDecoded
 }
 
-/// Returns a value as interpreted by the dialect.
+/// Returns a `User-agent` value as interpreted by the dialect.
 pub(super) fn value<'t>(written: &'t [u8], dialect: &Dialect) -> Cow<'t, [u8]> {
     if decodes(dialect) {
         decoded(written)
@@ -124,7 +125,7 @@ fn decoded(written: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns the prefix of a value that consists of letters, `_` and `-`.
+/// Returns the prefix of a `User-agent` value that consists of letters, `_` and `-`.
 fn token(value: &[u8]) -> &[u8] {
     let is_token = |octet: &u8| octet.is_ascii_alphabetic() || matches!(octet, b'_' | b'-');
     let end = value
@@ -147,17 +148,17 @@ fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
             .any(|window| window.eq_ignore_ascii_case(part))
 }
 
-/// Words of a `User-Agent` header, in which names are searched for.
+/// The words of a `User-Agent` header, in which robots' names are searched for.
 #[derive(Debug)]
 struct Words {
-    /// Texts that start at each word of the header, in lower case and sorted.
+    /// The texts that start at each word of the header, in lower case and sorted.
     starts: Vec<Box<[u8]>>,
 }
 
-/// Maximum length in octets of a name that is searched for.
+/// The maximum length in octets of a name that is searched for in a `User-Agent` header.
 const MAX_NAME: usize = 128;
 
-/// Maximum number of words of a `User-Agent` header that are examined.
+/// The maximum number of words of a `User-Agent` header that are examined.
 const MAX_WORDS: usize = 256;
 
 impl Words {
@@ -173,7 +174,7 @@ impl Words {
             .filter_map(|at| {
                 let rest = header.get(at..)?;
                 Some(
-                    // One octet more than a name, to check whether the word continues.
+                    // One octet more than a name may have, to check whether the word continues.
                     rest.get(..=MAX_NAME)
                         .unwrap_or(rest)
                         .to_ascii_lowercase()

@@ -1,21 +1,21 @@
-//! Operations on eight octets at a time, because lines and paths are too short for a searcher to
-//! pay off.
+//! Operations on eight octets at a time, which are faster than a general search in short lines and
+//! paths.
 
 use memchr::memchr2;
 
-/// Number of octets in a machine word.
+/// The number of octets in a machine word.
 pub(super) const WORD: usize = size_of::<u64>();
 
-/// Number of octets in two machine words.
+/// The number of octets in two machine words.
 const PAIR: usize = 2 * WORD;
 
-/// Number of octets that are searched for a line end here; most lines are shorter.
+/// The number of octets that are searched for a line end eight at a time; most lines are shorter.
 const USUAL_LINE: usize = 64;
 
 /// Returns the position of the first line feed or carriage return.
 #[inline]
 pub(super) fn line_end(text: &[u8]) -> Option<usize> {
-    // The first control character usually is one of the two.
+    // The first control character is usually a line feed or a carriage return.
     let found = control(text.get(..USUAL_LINE).unwrap_or(text));
     match text.get(found)? {
         b'\n' | b'\r' => Some(found),
@@ -23,16 +23,17 @@ pub(super) fn line_end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the position of the first octet that is at most a carriage return, or the length of the
-/// text.
+/// Returns the position of the first octet with a value of at most 0x0d (carriage return), or the
+/// length of the text if there is none.
 #[inline]
 fn control(text: &[u8]) -> usize {
     const EACH: u128 = u128::from_le_bytes([1; PAIR]);
     let (pairs, tail) = text.as_chunks();
     for (at, octets) in pairs.iter().enumerate() {
         let pair = u128::from_le_bytes(*octets);
-        // Octets below 0x0e borrow and get their high bit; `!pair` excludes non-ASCII octets. A
-        // borrow may mark later octets too, so only the first mark is reliable.
+        // The subtraction borrows for octets below 0x0e, which sets their high bit; `!pair`
+        // excludes non-ASCII octets. A borrow may also mark later octets, so only the first mark is
+        // reliable.
         let found = pair.wrapping_sub(EACH * 0x0e) & !pair & (EACH * 0x80);
         if found != 0 {
             return at * PAIR + found.trailing_zeros() as usize / 8;
@@ -43,13 +44,14 @@ fn control(text: &[u8]) -> usize {
     found.map_or(text.len(), |found| pairs.len() * PAIR + found)
 }
 
-/// Returns `true` if a text contains one of two non-zero octets, or a non-ASCII octet.
+/// Returns `true` if a text contains one of the two given non-zero octets, or a non-ASCII octet.
 #[inline]
 pub(super) fn has(text: &[u8], one: u8, other: u8) -> bool {
     let found = |word| equal(word, one) | equal(word, other) | beyond_ascii(word);
     let (words, tail) = text.as_chunks();
     let left = match text.last_chunk() {
-        // The last eight octets, which may overlap, replace a loop over the rest.
+        // The last eight octets, which may overlap with those before, are checked instead of a loop
+        // over the rest.
         Some(last) => word(*last),
         None => tail
             .iter()
@@ -58,26 +60,26 @@ pub(super) fn has(text: &[u8], one: u8, other: u8) -> bool {
     words.iter().any(|octets| found(word(*octets)) != 0) || found(left) != 0
 }
 
-/// Returns eight octets as a number, in which the first octet is the lowest.
+/// Returns eight octets as a number, with the first octet as the least significant.
 #[inline]
 pub(super) const fn word(octets: [u8; WORD]) -> u64 {
     u64::from_le_bytes(octets)
 }
 
-/// Marks the octets that equal a given one; only the first mark is reliable.
+/// Marks the octets of a word that equal a given octet; only the first mark is reliable.
 #[inline]
 pub(super) const fn equal(word: u64, octet: u8) -> u64 {
     zero(word ^ each(octet))
 }
 
-/// Marks the octets that equal a given one except for the lowest bit; like `equal`, only the first
-/// mark is reliable.
+/// Marks the octets of a word that equal a given octet, ignoring the lowest bit; as with `equal`,
+/// only the first mark is reliable.
 #[inline]
 pub(super) const fn equal_pair(word: u64, octet: u8) -> u64 {
     zero((word ^ each(octet)) & each(0xfe))
 }
 
-/// Marks non-ASCII octets.
+/// Marks the non-ASCII octets of a word.
 #[inline]
 pub(super) const fn beyond_ascii(word: u64) -> u64 {
     word & each(0x80)

@@ -1,4 +1,4 @@
-//! Parser that converts octets to groups in one pass over the lines.
+//! A parser that converts octets to groups in one pass over the lines.
 
 use std::{
     array,
@@ -13,21 +13,21 @@ use super::{
     request_rate::crawl_delay,
 };
 
-/// Position of a part of a file's text.
+/// The position of a part of a robots.txt file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: u32,
     length: u32,
 }
 
-/// Value of a `User-agent` line.
+/// The value of a `User-agent` line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agent {
     pub(super) value: Span,
     pub(super) line: u32,
 }
 
-/// `Allow` or `Disallow` line of a group.
+/// An `Allow` or `Disallow` line of a group.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RuleLine {
     pub(super) path: Span,
@@ -41,13 +41,13 @@ pub(super) struct Extra {
     pub(super) field: Field,
     pub(super) value: Span,
     pub(super) line: u32,
-    /// Index of the group that contains the line, if any.
+    /// The index of the group that contains the line, if any.
     pub(super) group: Option<usize>,
-    /// Agents of that group that were listed since the last line with the same field.
+    /// The agents of the line's group that were listed since the previous line with the same field.
     pub(super) agents: Range<usize>,
 }
 
-/// Group of a file, as ranges of its agents and rules.
+/// A group of a file, stored as ranges of agents and rules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupLines {
     pub(super) agents: Range<usize>,
@@ -56,7 +56,7 @@ pub(super) struct GroupLines {
     pub(super) implied: bool,
 }
 
-/// Robots.txt file after parsing.
+/// A parsed robots.txt file.
 #[derive(Debug)]
 pub(super) struct ParsedFile {
     pub(super) text: Box<[u8]>,
@@ -71,7 +71,7 @@ impl ParsedFile {
     pub(super) fn new(bytes: &[u8], dialect: &Dialect) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
         let mut parser = Parser::new(bytes, dialect);
-        // No line follows the end of the last line.
+        // No line follows the final line ending.
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         for line in lines(text, dialect.lines) {
             match read(line, dialect.lines) {
@@ -84,7 +84,7 @@ impl ParsedFile {
         parser.parsed
     }
 
-    /// Returns the octets of a part of the text.
+    /// Returns the octets of a part of the file's text.
     pub(super) fn octets(&self, span: Span) -> &[u8] {
         let start = span.start as usize;
         self.text
@@ -109,24 +109,24 @@ impl ParsedFile {
         agent.or(rule).unwrap_or_default() as usize
     }
 
-    /// Returns the lines of a field in file order.
+    /// Returns the lines with the given field, in file order.
     pub(super) fn extras_of(&self, field: Field) -> impl Iterator<Item = &Extra> {
         self.extras.iter().filter(move |extra| extra.field == field)
     }
 }
 
-/// Parser state between two lines: outside groups, in a group's `User-agent` lines, or in a group's
-/// rules. The dialect's `agents_end`, `blank_line_ends` and `orphans_for_all` determine the
-/// transitions.
+/// The parser's state between two lines: outside a group, among a group's `User-agent` lines, or
+/// among a group's rules. The dialect's `agents_end`, `blank_line_ends` and `orphans_for_all`
+/// determine the transitions.
 struct Parser<'t> {
     text: &'t [u8],
     dialect: &'t Dialect,
     parsed: ParsedFile,
-    /// Whether the next rule belongs to the last group.
+    /// Whether the next rule belongs to the group parsed last.
     open: bool,
-    /// Whether the next `User-agent` line joins the last group.
+    /// Whether the next `User-agent` line belongs to the group parsed last.
     listing: bool,
-    /// Index of the first agent that the next `Crawl-delay` applies to, and that for
+    /// The index of the first agent that the next `Crawl-delay` applies to, and the same index for
     /// `Request-rate`.
     delayed: usize,
     rated: usize,
@@ -192,7 +192,7 @@ impl<'t> Parser<'t> {
         self.rated = agent;
     }
 
-    /// Ends the last group, which gets all agents and rules since its start.
+    /// Ends the group parsed last, which gets all agents and rules since its start.
     fn end_group(&mut self) {
         if let Some(group) = self.parsed.groups.last_mut() {
             group.agents.end = self.parsed.agents.len();
@@ -203,8 +203,8 @@ impl<'t> Parser<'t> {
     #[inline]
     fn rule(&mut self, allow: bool, value: &[u8], line: u32) {
         if !self.open {
-            // After a group ended by a blank line, rules apply to no robot: only the first lines
-            // of a file may.
+            // After a group that was ended by a blank line, rules apply to no robot; only rules at
+            // the start of a file may apply to all robots.
             if !(self.dialect.orphans_for_all && self.parsed.agents.is_empty()) {
                 return;
             }
@@ -243,7 +243,7 @@ impl<'t> Parser<'t> {
         self.end_listing(AgentsEnd::KnownField);
     }
 
-    /// Ends the list of agents if such a field ends it in this dialect.
+    /// Ends the list of agents if a field of this kind ends the list in the dialect.
     fn end_listing(&mut self, by: AgentsEnd) {
         let ends = match self.dialect.agents_end {
             AgentsEnd::AnyField => true,
@@ -255,7 +255,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the position of a part of the text.
+    /// Returns the position of a part of the file's text.
     #[inline]
     fn span(&self, part: &[u8]) -> Span {
         // Parts are slices of the text. For any other slice the position would be out of range and
@@ -268,10 +268,10 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// List that stores up to `N` items inline, and longer lists in a vector.
+/// A list that stores up to `N` items inline, and longer lists in a vector.
 ///
-/// Many files have one group with one robot and few rules. The type avoids a dependency on the
-/// crate of the same name for programs that only use the layer.
+/// Many files have one group with one robot and few rules. This type avoids a dependency on the
+/// `smallvec` crate for programs that use only the layer.
 #[derive(Clone, Debug)]
 pub(super) enum SmallVec<T, const N: usize> {
     /// Items stored inline, with the number of items in use.

@@ -1,4 +1,4 @@
-//! Path patterns of rules.
+//! Patterns of paths in rules.
 
 use std::borrow::Cow;
 
@@ -6,18 +6,18 @@ use memchr::{memchr, memmem};
 
 use super::{Dialect, dialect::Escapes, escapes};
 
-/// Path pattern of an `Allow` or `Disallow` rule.
+/// The path pattern of an `Allow` or `Disallow` rule.
 ///
 /// Without wildcards, the pattern matches every path that starts with it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct PathPattern<'t> {
-    /// Texts between the wildcards; there is one more text than there are wildcards. Only the first
-    /// and the last may be empty.
+    /// The texts between the wildcards; there is one more text than there are wildcards. Only the
+    /// first and last texts may be empty.
     pub(super) texts: Vec<Cow<'t, [u8]>>,
-    /// Whether the path must end where the pattern ends.
+    /// Whether a matching path must end where the pattern ends.
     pub(super) ends: bool,
-    /// Length by which the longest match is determined, in octets (in characters for Geoportal's
-    /// program).
+    /// The length by which the longest match is determined, in octets (in characters for
+    /// Geoportal's program).
     pub(super) length: usize,
 }
 
@@ -50,7 +50,7 @@ impl<'t> PathPattern<'t> {
         }
     }
 
-    /// Creates a pattern with an implied `$` at the end.
+    /// Creates a pattern that ends with an implied `$`.
     pub(super) fn exactly(written: &'t [u8], dialect: &Dialect) -> Option<Self> {
         let mut pattern = Self::new(written, dialect)?;
         pattern.ends = true;
@@ -58,11 +58,12 @@ impl<'t> PathPattern<'t> {
         Some(pattern)
     }
 
-    /// Parses a pattern as Geoportal's program does: it decodes the pattern first, so `%2A` is a
+    /// Parses a pattern as Geoportal's program does: the pattern is decoded first, so `%2A` is a
     /// wildcard.
     ///
-    /// The program converts each character to a regular expression; those for `^`, a backslash and
-    /// characters outside the Basic Multilingual Plane are wrong and match nothing.
+    /// Geoportal's program converts each character to a regular expression. The expressions for
+    /// `^`, for a backslash and for characters outside the Basic Multilingual Plane are wrong and
+    /// match nothing.
     fn decoded(written: &[u8]) -> Option<Self> {
         let decoded = escapes::form_decoded(written).unwrap_or_else(|| written.to_vec());
         let broken = |octet: &u8| matches!(octet, b'^' | b'\\' | 0xf0..);
@@ -119,10 +120,10 @@ fn cut(written: &[u8]) -> (Vec<&[u8]>, bool) {
     (texts, ends)
 }
 
-/// Returns `true` if a path contains the texts of the pattern in order.
+/// Returns `true` if a path contains the texts of a pattern in order.
 ///
 /// The time is proportional to the combined length of path and pattern, regardless of the number of
-/// wildcards, because only the first position of each text has to be tried.
+/// wildcards, because only the first occurrence of each text has to be tried.
 pub(super) fn matches<'t>(
     texts: impl IntoIterator<Item = &'t [u8]>,
     ends: bool,
@@ -139,7 +140,8 @@ pub(super) fn matches<'t>(
     while let Some(text) = pending {
         pending = texts.next();
         if pending.is_none() && ends {
-            // The last text must be at the end, so its first position is not sufficient.
+            // The last text must be at the end of the path, so its first occurrence is not
+            // sufficient.
             return rest.ends_with(text);
         }
         let Some(at) = find(rest, text) else {
@@ -150,7 +152,8 @@ pub(super) fn matches<'t>(
     true
 }
 
-/// Finds a text; for short texts no searcher is created, because it would cost more than it saves.
+/// Returns the position of a text; for short texts, creating a searcher would cost more than it
+/// saves.
 fn find(rest: &[u8], text: &[u8]) -> Option<usize> {
     match text {
         [] => Some(0),
@@ -169,7 +172,7 @@ mod tests {
         matches(texts, pattern.ends, path.as_bytes())
     }
 
-    /// Cases from Google's documentation, "URL matching based on path values".
+    /// The cases are from Google's documentation, "URL matching based on path values".
     #[test]
     fn wildcards_match_any_run_and_the_end() {
         for (pattern, path, expected) in [

@@ -1,8 +1,8 @@
-//! Result of checking whether a robot may fetch a URL, with the reason.
+//! The result of checking whether a robot may fetch a URL, with the reason.
 
 use std::fmt;
 
-/// Result of a check for one URL: whether the URL is allowed, and the deciding rule and group.
+/// The result of a check for one URL: whether the URL is allowed, and the deciding rule and group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Permission<'f> {
     pub(super) allowed: bool,
@@ -11,7 +11,7 @@ pub struct Permission<'f> {
     pub(super) fallback: bool,
 }
 
-/// Rule in a group: `Allow` or `Disallow` with a path.
+/// A rule in a group: an `Allow` or `Disallow` with a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rule<'f> {
     pub(super) line: usize,
@@ -33,10 +33,10 @@ impl<'f> Permission<'f> {
         self.rule
     }
 
-    /// Returns the line of the deciding group, counted from 1.
+    /// Returns the line number of the deciding group, counted from 1.
     ///
-    /// It is the line of the group's first `User-agent`. If no rule matched, returns the line of
-    /// the robot's first group, or `None` if no group applies to the robot.
+    /// The group's line is the line of its first `User-agent`. If no rule matched, the method
+    /// returns the line of the robot's first group, or `None` if no group applies to the robot.
     #[must_use]
     pub const fn group_line(&self) -> Option<usize> {
         self.group_line
@@ -68,14 +68,14 @@ impl<'f> Rule<'f> {
         self.path
     }
 
-    /// Returns `true` if the rule is not in the file but implied by a `Host` line.
+    /// Returns `true` if the rule is not written in the file but implied by a `Host` line.
     #[must_use]
     pub const fn is_implied(&self) -> bool {
         self.implied
     }
 }
 
-/// Writes the rule as a line, with invalid UTF-8 replaced.
+/// Writes the rule as a line of robots.txt, with invalid UTF-8 replaced.
 impl fmt::Display for Rule<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let field = if self.allow { "Allow" } else { "Disallow" };

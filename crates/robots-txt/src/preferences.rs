@@ -1,40 +1,40 @@
 //! Preferences about the use of content: `Content-Signal` and `Content-Usage` lines.
 //!
-//! Based on contentsignals.org, draft-ietf-aipref-attach and draft-ietf-aipref-vocab. A line that
-//! starts with a path applies only below that path; as with rules, the longest matching path
-//! applies.
+//! The implementation is based on contentsignals.org, draft-ietf-aipref-attach and
+//! draft-ietf-aipref-vocab. A line that starts with a path applies only below that path; as with
+//! rules, the longest matching path takes precedence.
 
 use std::collections::HashMap;
 
 use super::{Dialect, RobotsTxt};
 
-/// Maximum number of comparisons per group of paths in one file with paths in the other.
+/// The maximum number of comparisons, per group, of paths in one file with paths in the other file.
 const MAX_COMPARISONS: usize = 100_000;
 
-/// Vocabulary of one of the two fields, with the values of each word.
+/// The vocabulary of one of the two fields, with the values of each word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Vocabulary {
-    /// Vocabulary of `Content-Signal`.
+    /// The vocabulary of `Content-Signal` (contentsignals.org).
     Signal,
-    /// Vocabulary of `Content-Usage`.
+    /// The vocabulary of `Content-Usage` (IETF AI Preferences).
     Usage,
 }
 
-/// Parsed line of preferences.
+/// A parsed line that contains preferences.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct PreferenceLine<'t> {
-    /// Path that the line applies to; empty if the line applies to everything.
+    /// The path that the line applies to; empty if the line applies to everything.
     pub(super) path: &'t [u8],
     pub(super) members: Vec<Member<'t>>,
 }
 
-/// Preference about one use of content.
+/// A preference about one use of content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Member<'t> {
-    /// Preference as written in the line.
+    /// The preference as written in the line.
     text: &'t [u8],
     pub(super) name: &'t [u8],
-    /// Value without parameters; `None` if there is no `=`.
+    /// The preference's value without parameters; `None` if there is no `=`.
     pub(super) value: Option<&'t [u8]>,
 }
 
@@ -48,7 +48,7 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the words that robots understand, with their values.
+    /// Returns the words of the vocabulary that robots understand, with the values of each word.
     pub(super) const fn words(self) -> &'static [(&'static str, &'static [&'static str])] {
         const YES_NO: &[&str] = &["yes", "no"];
         const Y_N: &[&str] = &["y", "n"];
@@ -63,7 +63,7 @@ impl Vocabulary {
                 ("train-ai", Y_N),
                 ("search", Y_N),
                 ("ai-use", Y_N),
-                // From earlier drafts, still supported.
+                // These words are from earlier drafts and still supported.
                 ("train-genai", Y_N),
                 ("bots", Y_N),
             ],
@@ -72,7 +72,7 @@ impl Vocabulary {
 }
 
 impl<'t> PreferenceLine<'t> {
-    /// Parses the value of a preference line.
+    /// Parses the value of a `Content-Signal` or `Content-Usage` line.
     pub(super) fn read(value: &'t [u8]) -> Self {
         let value = value.trim_ascii();
         let blank = value.iter().position(u8::is_ascii_whitespace);
@@ -110,11 +110,12 @@ impl<'t> Member<'t> {
         Self { text, name, value }
     }
 
-    /// Returns how much the preference permits; of several preferences, the lowest value wins.
+    /// Returns a number for how much the preference permits; the lowest number among several
+    /// preferences wins.
     ///
     /// An unknown value neither grants nor restricts anything.
     fn grant(&self) -> u8 {
-        // Above all reservations and below all grants.
+        // The number is above all reservations and below all grants.
         const UNKNOWN: u8 = 3;
         const WORDS: [(&str, u8); 7] = [
             ("no", 0),
@@ -131,7 +132,7 @@ impl<'t> Member<'t> {
         known.map_or(UNKNOWN, |(_, grant)| *grant)
     }
 
-    /// Returns `true` if the preference restricts a use.
+    /// Returns `true` if the preference restricts the use of content.
     fn is_reservation(&self) -> bool {
         self.grant() < 3
     }
@@ -185,13 +186,13 @@ pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
 
 /// Combines the preferences of two files for one group into lines, one for each path.
 ///
-/// For each use, the more restrictive preference applies. A path that occurs in only one of the
-/// files keeps its line, which is combined with the other file's preferences for that path.
+/// For each use, the more restrictive preference applies. If a path occurs in only one of the
+/// files, its line is kept and combined with the other file's preferences for that path.
 pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
     let (theirs, ours) = (FilePreferences::new(theirs), FilePreferences::new(ours));
     let comparisons = theirs.lines.len().saturating_mul(ours.lines.len());
     if comparisons > MAX_COMPARISONS {
-        // Too many paths: apply every reservation everywhere.
+        // There are too many paths to compare, so apply every reservation to all paths.
         let mut all = Members::default();
         for (_, members) in theirs.lines.iter().chain(&ours.lines) {
             for member in &members.list {
@@ -212,18 +213,18 @@ pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
     lines.collect()
 }
 
-/// Preferences in one file, by path.
+/// The preferences in one file, by path.
 #[derive(Debug, Default)]
 struct FilePreferences<'t> {
     lines: Vec<(&'t [u8], Members<'t>)>,
     places: HashMap<&'t [u8], usize>,
 }
 
-/// Preferences, at most one for each use.
+/// A list of preferences, with at most one for each use.
 #[derive(Clone, Debug, Default)]
 struct Members<'t> {
     list: Vec<Member<'t>>,
-    /// Index of each preference, by lower-case name.
+    /// The index of each preference in the list, by lower-case name.
     places: HashMap<Vec<u8>, usize>,
 }
 
@@ -245,7 +246,7 @@ impl<'t> FilePreferences<'t> {
         side
     }
 
-    /// Adds the preferences for a path, which are those given for that path or for the longest path
+    /// Adds the preferences for a path: those of the path itself, or else those of the longest path
     /// above it.
     fn tell(&self, path: &[u8], members: &mut Members<'t>) {
         let own = self.places.get(path).and_then(|at| self.lines.get(*at));
@@ -261,7 +262,8 @@ impl<'t> FilePreferences<'t> {
         if own.is_some() {
             return;
         }
-        // Which of two wildcard paths applies depends on the page: apply the reservations of both.
+        // The page determines which of two wildcard paths applies, so apply the reservations of
+        // both.
         let meeting = self.lines.iter();
         for (_, said) in meeting.filter(|(other, _)| may_meet(other, path)) {
             let reserved = said.list.iter().filter(|member| member.is_reservation());
@@ -292,7 +294,7 @@ impl<'t> Members<'t> {
     }
 }
 
-/// Returns `true` if one path covers another; exact for paths without wildcards.
+/// Returns `true` if one path covers another; the result is exact for paths without wildcards.
 fn covers(above: &[u8], path: &[u8]) -> bool {
     !has_wildcards(above) && path.starts_with(above)
 }
@@ -397,7 +399,7 @@ mod tests {
         );
     }
 
-    /// Returns the grants for a page: for each use, the strictest grant of the longest matching
+    /// Returns the grants for a page: for each use, the strictest grant among the longest matching
     /// paths.
     fn grants(lines: &[String], page: &str) -> Vec<(String, u8)> {
         let lines: Vec<_> = lines

@@ -1,44 +1,44 @@
-//! Prefix tree of plain paths, in which each octet of a path is examined once, regardless of the
-//! number of rules.
+//! A prefix tree of plain paths. A search examines each octet of the requested path once,
+//! regardless of the number of rules.
 
 use memchr::memchr;
 
-/// Rank that stands for "no rule".
+/// The rank that means "no rule".
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Plain path of a rule that is to be inserted into a tree.
+/// The plain path of a rule to be inserted into a tree.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Entry<'t> {
     pub(super) text: &'t [u8],
-    /// Whether a path must end where the text ends.
+    /// Whether a matching path must end where the rule's path ends.
     pub(super) ends: bool,
     pub(super) rank: u32,
 }
 
-/// Tree of paths with common prefixes.
+/// A tree of paths that share prefixes.
 #[derive(Debug, Default)]
 pub(super) struct PrefixTree {
     nodes: Vec<Node>,
-    /// First octet of each node's text, so that the right child is found without visiting all
+    /// The first octet of each node's text, by which a child is found without visiting all
     /// children.
     firsts: Vec<u8>,
     texts: Vec<u8>,
 }
 
-/// Part of one or several paths; the children of a node are adjacent.
+/// A node, which stands for a part of one or more paths; the children of a node are adjacent.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     start: u32,
     length: u32,
     first_child: u32,
     children: u32,
-    /// Lowest rank of a rule that ends at or above this node and matches all paths below.
+    /// The lowest rank of a rule that ends at or above this node and matches all paths below.
     prefix: u32,
-    /// Lowest rank of a rule that requires the path to end at this node.
+    /// The lowest rank of a rule that requires the path to end at this node.
     exact: u32,
 }
 
-/// Node whose children have not been created yet, with its entries and the length of their common
+/// A node whose children have not been created yet, with its entries and the length of their common
 /// prefix.
 struct Pending<'e, 't> {
     node: usize,
@@ -50,7 +50,7 @@ impl PrefixTree {
     pub(super) fn new(mut entries: Vec<Entry<'_>>) -> Self {
         entries.sort_unstable();
         let mut tree = Self::default();
-        // Breadth first, so that the children of a node are adjacent.
+        // The tree is built breadth-first, so that the children of a node are adjacent.
         let mut pending = std::collections::VecDeque::new();
         if !entries.is_empty() {
             pending.push_back(tree.push(&entries, 0, NONE));
@@ -75,7 +75,7 @@ impl PrefixTree {
         tree
     }
 
-    /// Adds a node for entries that have at least `alike` octets in common.
+    /// Adds a node for entries whose first `alike` octets are the same.
     fn push<'e, 't>(
         &mut self,
         entries: &'e [Entry<'t>],
@@ -84,7 +84,7 @@ impl PrefixTree {
     ) -> Pending<'e, 't> {
         let first = entries.first().map_or(&[][..], |entry| entry.text);
         let last = entries.last().map_or(&[][..], |entry| entry.text);
-        // In sorted entries, the first and the last share the prefix common to all.
+        // The common prefix of the first and last sorted entries is common to all entries.
         let end = common_prefix(first, last);
         let text = first.get(alike..end).unwrap_or_default();
         let here = entries.iter().take_while(|entry| entry.text.len() == end);
@@ -118,7 +118,7 @@ impl PrefixTree {
             let Some(behind) = rest.strip_prefix(self.text(node)) else {
                 break;
             };
-            // Includes the ranks of all nodes above, which are inherited.
+            // The rank includes the ranks of all nodes above, which are inherited.
             best = node.prefix;
             let Some(next) = behind.first() else {
                 return best.min(node.exact);
@@ -142,7 +142,7 @@ impl PrefixTree {
     }
 }
 
-/// Returns the position of an octet; a linear search is faster among few octets.
+/// Returns the position of an octet in a list; a linear search is faster for few octets.
 fn place_of(octet: u8, among: &[u8]) -> Option<usize> {
     if among.len() > 16 {
         memchr(octet, among)

@@ -69,8 +69,8 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Bing's robots: RFC 9309, but `Crawl-delay` is inherited from `*`
-    /// groups.
+    /// Creates the dialect of Bing's robots, which is RFC 9309 with a `Crawl-delay` that is
+    /// inherited from `*` groups.
     #[must_use]
     pub const fn bing() -> Self {
         Self {
@@ -80,7 +80,8 @@ impl Dialect {
         }
     }
 
-    /// Creates the current dialect of Yandex: RFC 9309, with `Host` as data and with `Clean-param`.
+    /// Creates the current dialect of Yandex, which is RFC 9309 with `Clean-param` and a `Host`
+    /// value that is not applied.
     #[must_use]
     pub const fn yandex() -> Self {
         Self {
@@ -146,7 +147,8 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of HTTP: The Definitive Guide, where an empty path matches everything.
+    /// Creates the dialect of HTTP: The Definitive Guide, in which an empty path matches
+    /// everything.
     #[must_use]
     pub const fn tdg() -> Self {
         Self {
@@ -156,8 +158,8 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Geoportal's documentation: the first match wins, and the general
-    /// section applies after the robot's own.
+    /// Creates the dialect of Geoportal's documentation, in which the first match wins and the
+    /// general section applies after the robot's own section.
     #[must_use]
     pub const fn geoportal() -> Self {
         Self {

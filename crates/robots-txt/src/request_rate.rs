@@ -2,16 +2,16 @@
 
 use std::{str::FromStr, time::Duration};
 
-/// Maximum `Crawl-delay` in seconds: a year.
+/// The maximum `Crawl-delay` in seconds, which is one year.
 const MAX_SECONDS: f64 = 365.0 * 86_400.0;
 
-/// Requested maximum rate for a robot: `requests` documents per `period`.
+/// The requested maximum rate for a robot: `requests` documents per `period`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RequestRate {
-    /// Number of documents in one period.
+    /// The number of documents in one period.
     pub requests: u32,
-    /// Length of the period.
+    /// The length of the period in which the documents may be requested.
     pub period: Duration,
 }
 
@@ -22,7 +22,8 @@ impl RequestRate {
         (requests > 0 && !period.is_zero()).then_some(Self { requests, period })
     }
 
-    /// Parses `1/10`, `1/10s`, `1/10m` or `1/2h`; a time of day after the rate is ignored.
+    /// Parses a rate such as `1/10`, `1/10s`, `1/10m` or `1/2h`; a time of day after the rate is
+    /// ignored.
     pub(super) fn parse(value: &[u8]) -> Option<Self> {
         let value = str::from_utf8(value).ok()?;
         let rate = value.split_ascii_whitespace().next()?;
@@ -48,7 +49,7 @@ fn number<N: FromStr>(digits: &str) -> Option<N> {
         .flatten()
 }
 
-/// Parses a number of seconds: digits with an optional decimal point.
+/// Parses a `Crawl-delay` in seconds: digits with an optional decimal point.
 pub(super) fn crawl_delay(value: &[u8]) -> Option<Duration> {
     // Rust's parser would also accept `inf`, `1e9` and `-1`.
     let is_number = |octet: &u8| octet.is_ascii_digit() || *octet == b'.';
@@ -60,7 +61,7 @@ pub(super) fn crawl_delay(value: &[u8]) -> Option<Duration> {
     (seconds <= MAX_SECONDS).then(|| Duration::from_secs_f64(seconds))
 }
 
-/// Parses a whole number of seconds in the same way as Java.
+/// Parses a `Crawl-delay` in whole seconds in the same way as Java.
 pub(super) fn whole_crawl_delay(value: &[u8]) -> Option<Duration> {
     let seconds: i32 = str::from_utf8(value).ok()?.parse().ok()?;
     Some(Duration::from_secs(u64::try_from(seconds).ok()?))

@@ -1,4 +1,5 @@
-//! Resolution of the paths in rules against the file's URL, as in `WWW::RobotRules`.
+//! Resolution of the paths in rules against the URL of the robots.txt file, as in
+//! `WWW::RobotRules`.
 
 use super::{escapes, target::SplitUrl};
 
@@ -35,9 +36,9 @@ pub(super) fn resolved(written: &[u8], base: Option<&str>) -> Option<Vec<u8>> {
     })
 }
 
-/// Removes the delimiters around a URL.
+/// Removes delimiters such as `<URL:…>` or quotation marks around a URL.
 fn unwrapped(written: &[u8]) -> &[u8] {
-    // RFC 2396 appendix E: `<URL:…>` and quotation marks delimit a URL in a text.
+    // RFC 2396 appendix E: `<URL:…>` or quotation marks delimit a URL in a text.
     let inner = match written {
         [b'<', inner @ .., b'>'] => inner.strip_prefix(b"URL:").unwrap_or(inner),
         written => written,
@@ -101,7 +102,7 @@ fn relative(reference: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Cases with the results that `WWW::RobotRules` 6.02 and URI 5.17 return.
+    /// The expected results are those of `WWW::RobotRules` 6.02 and URI 5.17.
     #[test]
     fn rules_are_resolved_like_urls() {
         let base = Some("http://host.example/robots.txt");

@@ -17,11 +17,11 @@ use super::{
 
 /// The rules of a robots.txt file that apply to one robot.
 ///
-/// Cloning is cheap. An index is built after a few queries and is used by later queries.
+/// Cloning is cheap. An index is built after a few queries and used for later queries.
 #[derive(Clone)]
 pub struct RobotRules {
     file: RobotsTxt,
-    /// Selected groups, if a group names the robot; robots without a group share the file's
+    /// The selected groups if a group names the robot; robots that no group names share the file's
     /// selection.
     own: Option<Arc<Selection>>,
 }
@@ -31,11 +31,10 @@ impl RobotRules {
         Self { file, own }
     }
 
-    /// Checks whether the robot may fetch a URL, which is given as an absolute URL or starts with
-    /// the path.
+    /// Checks whether the robot may fetch a URL. The URL is absolute or starts with the path.
     ///
-    /// The query is taken into account, while a fragment is ignored. The permission contains the
-    /// deciding rule.
+    /// The query of the URL is compared too, and a fragment is ignored. The returned permission
+    /// contains the deciding rule.
     #[must_use]
     pub fn check(&self, url: &str) -> Permission<'_> {
         if self.is_exempt(url) {
@@ -47,7 +46,7 @@ impl RobotRules {
         }
     }
 
-    /// Returns the same rules in lower case, for sites whose paths are case-insensitive.
+    /// Returns the robot's rules in lower case, for sites whose paths are case-insensitive.
     ///
     /// Convert URLs to lower case before checking them.
     #[must_use]
@@ -56,7 +55,7 @@ impl RobotRules {
         file.select(self.own().map(|own| own.name.clone()))
     }
 
-    /// Builds the index, which is otherwise built after a few queries.
+    /// Builds the index of the rules immediately instead of after a few queries.
     ///
     /// Afterwards, [`check`](Self::check) does not allocate for paths without escapes.
     pub fn prepare(&self) {
@@ -103,8 +102,8 @@ impl RobotRules {
         }
     }
 
-    /// Returns the first value of a field for the robot, or for all robots if no group names the
-    /// robot.
+    /// Returns the first value of a field that applies to the robot, or to all robots if no group
+    /// names the robot.
     fn of_group<V>(&self, field: Field, parse: impl Fn(&[u8]) -> Option<V>) -> Option<V> {
         let mut lines = self.file.inner.parsed.extras_of(field);
         lines.find_map(|line| {
@@ -129,7 +128,7 @@ impl RobotRules {
         })
     }
 
-    /// Returns `true` if a line applies to an agent.
+    /// Returns `true` if a line applies to an agent for which `is_meant` returns `true`.
     fn names(&self, line: &Extra, is_meant: impl Fn(&[u8]) -> bool) -> bool {
         let parsed = &self.file.inner.parsed;
         let agents = parsed.agents.get(line.agents.clone()).unwrap_or_default();
@@ -186,13 +185,14 @@ impl RobotRules {
         }
     }
 
-    /// Returns the refusal that is implied if no `Host` line names this site.
+    /// Returns the implied refusal if the group has valid `Host` lines but none of them names the
+    /// site.
     fn closed(&self, url: &str) -> Option<Permission<'_>> {
         let inner = &self.file.inner;
         if inner.dialect.host != HostUse::CloseMirrors {
             return None;
         }
-        // Without the file's URL, assume that the page is on the same host.
+        // If the file's URL is unknown, assume that the page is on the same host.
         let here = SplitUrl::of(inner.url.as_deref().unwrap_or(url));
         let (host, port) = here.host_and_port()?;
         let group = self.first_group()?;

@@ -1,4 +1,4 @@
-//! Linear search of rules, which is cheaper than an index for the first queries.
+//! A linear search of rules, which is cheaper than an index for the first queries.
 
 use super::{
     Dialect,
@@ -10,16 +10,16 @@ use super::{
     pattern::{PathPattern, matches},
 };
 
-/// Result of comparing the path of a rule with the requested path.
+/// The result of comparing the path of a rule with the requested path.
 enum Comparison {
     Different,
-    /// The path starts with exactly the octets of the rule's path.
+    /// The requested path starts with exactly the octets of the rule's path.
     Same,
-    /// The rule has wildcards or escapes and must be parsed.
+    /// The rule contains wildcards or escapes and must be parsed.
     Unclear,
 }
 
-/// Returns `true` if the linear search supports a dialect.
+/// Returns `true` if the linear search of rules supports a dialect.
 pub(super) fn can_scan(dialect: &Dialect) -> bool {
     dialect.winner == Winner::Longest
         && dialect.wildcards
@@ -44,7 +44,7 @@ pub(super) fn decide(
 /// The longest matching rule found so far.
 #[derive(Default)]
 struct Best {
-    /// Length of the rule, and whether it is an `Allow`.
+    /// The length of the rule's path, and whether the rule is an `Allow`.
     rank: (usize, bool),
     decision: Option<Decision>,
 }
@@ -78,7 +78,7 @@ fn compare(written: &[u8], path: &[u8]) -> Comparison {
         let Some((one, other)) = words(written, path, seen, both) else {
             return compare_slowly(written, path);
         };
-        // Only the first mark is reliable, and only the first is used.
+        // Only the first mark is reliable, so only the first mark is used.
         let same = octets::first(one ^ other);
         let plain = octets::first(must_be_read(one));
         if same.min(plain) < octets::WORD {
@@ -92,10 +92,10 @@ fn compare(written: &[u8], path: &[u8]) -> Comparison {
     }
 }
 
-/// Returns the next eight octets of two texts, or their last eight octets.
+/// Returns the next eight octets of both texts, or their last eight octets if fewer are left.
 #[inline]
 fn words(written: &[u8], path: &[u8], seen: usize, both: usize) -> Option<(u64, u64)> {
-    // The last word overlaps octets already compared, so that no rest is left.
+    // The last word overlaps octets that were already compared, so that no octets are left over.
     let start = seen.min(both.checked_sub(octets::WORD)?);
     let one = written.get(start..)?.first_chunk()?;
     let other = path.get(start..)?.first_chunk()?;
@@ -110,7 +110,7 @@ fn unlike(is_read: bool) -> Comparison {
     }
 }
 
-/// Compares texts that are shorter than eight octets.
+/// Compares a rule's path with the requested path if one of them is shorter than eight octets.
 fn compare_slowly(written: &[u8], path: &[u8]) -> Comparison {
     let is_read = |octet: u8| must_be_read(u64::from(octet)) != 0;
     let both = written.iter().zip(path);
@@ -121,13 +121,14 @@ fn compare_slowly(written: &[u8], path: &[u8]) -> Comparison {
     }
 }
 
-/// Marks octets of a rule that need parsing: `*`, `$`, `%`, and non-ASCII octets.
+/// Marks the octets of a rule that require parsing the rule: `*`, `$`, `%`, and non-ASCII octets.
 #[inline]
 fn must_be_read(word: u64) -> u64 {
     octets::equal(word, b'*') | octets::equal_pair(word, b'$') | octets::beyond_ascii(word)
 }
 
-/// Returns the length of a matching rule; separate from the loop, which rarely needs this.
+/// Returns the length of a rule that must be parsed, if it matches; separate from the loop, which
+/// rarely needs this.
 #[inline(never)]
 fn length_of_match(written: &[u8], dialect: &Dialect, path: &[u8]) -> Option<usize> {
     if is_plain(written) {
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
     use crate::RobotsTxt;
 
-    /// Compares two texts octet by octet.
+    /// Compares a rule's path with the requested path octet by octet.
     fn slowly(written: &[u8], path: &[u8]) -> char {
         for (place, octet) in written.iter().enumerate() {
             match octet {

@@ -1,4 +1,4 @@
-//! Selection of the groups for a robot, with their rules in the dialect's order.
+//! Selection of the groups that apply to a robot, with their rules in the dialect's order.
 
 use std::{
     cmp::Reverse,
@@ -20,15 +20,15 @@ use super::{
     scan::{self, can_scan},
 };
 
-/// Groups that apply to a robot, with an index of their rules.
+/// The groups that apply to a robot, with an index of their rules.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
-    /// Groups that name the robot; if `None`, the `*` groups apply, which are searched for when
+    /// The groups that name the robot; if `None`, the `*` groups apply, which are searched for when
     /// needed.
     pub(super) own: Option<OwnGroups>,
-    /// Approximate number of queries so far, counted until the index is built.
+    /// The approximate number of queries so far, counted until the index is built.
     asked: AtomicUsize,
-    /// Results for later queries; boxed, because most files are queried once or never.
+    /// The results for later queries; boxed, because most files are queried once or never.
     prepared: OnceLock<Box<Prepared>>,
 }
 
@@ -36,22 +36,22 @@ pub(super) struct Selection {
 #[derive(Debug)]
 pub(super) struct OwnGroups {
     pub(super) name: Name<'static>,
-    /// Indexes of the groups that name the robot, followed by those of the `*` groups if these also
-    /// apply.
+    /// The indexes of the groups that name the robot, followed by the indexes of the `*` groups if
+    /// these also apply.
     places: Vec<usize>,
-    /// Number of indexes that belong to groups that name the robot.
+    /// The number of indexes in `places` that belong to groups that name the robot.
     named: usize,
 }
 
-/// Results that are computed once for all later queries.
+/// The results that are computed once for all later queries.
 #[derive(Debug)]
 struct Prepared {
     index: Index,
     first_group: Option<usize>,
 }
 
-/// Number of queries before an index is built: most files are queried once or never, and comparing
-/// each rule is cheaper than building an index for few queries.
+/// The number of queries before an index is built. Most files are queried once or never, and for
+/// few queries it is cheaper to compare each rule than to build an index.
 const FIRST_QUESTIONS: usize = 3;
 
 impl OwnGroups {
@@ -62,7 +62,7 @@ impl OwnGroups {
         let mut places = match dialect.groups {
             Grouping::FirstThenAny => section(parsed, dialect, name)?,
             _ => groups(parsed, |group| {
-                // Groups that end before the first agent with that name cannot match.
+                // Groups that end before the first agent with the robot's name cannot match.
                 group.agents.end > first && is_about(parsed, group, name)
             })
             .collect(),
@@ -84,14 +84,14 @@ impl OwnGroups {
         })
     }
 
-    /// Returns `true` if a group names the robot.
+    /// Returns `true` if the group with this index names the robot.
     pub(super) fn names(&self, group: usize) -> bool {
         self.places.iter().take(self.named).any(|own| *own == group)
     }
 }
 
 impl Selection {
-    /// Creates the selection for a robot that some groups name.
+    /// Creates the selection for a robot that is named by some groups.
     pub(super) fn new(own: OwnGroups) -> Self {
         Self {
             own: Some(own),
@@ -99,7 +99,7 @@ impl Selection {
         }
     }
 
-    /// Returns the index of the first group that applies.
+    /// Returns the index of the first group that applies to the robot.
     pub(super) fn first_group(&self, parsed: &ParsedFile, dialect: &Dialect) -> Option<usize> {
         match (&self.own, self.prepared.get()) {
             (Some(own), _) => own.places.first().copied(),
@@ -108,8 +108,8 @@ impl Selection {
         }
     }
 
-    /// Returns the decision of the winning rule for a path; `None` stands for a path that cannot be
-    /// compared.
+    /// Returns the decision of the winning rule for a path; a path of `None` cannot be compared
+    /// with rules.
     pub(super) fn decide(
         &self,
         parsed: &ParsedFile,
@@ -133,7 +133,7 @@ impl Selection {
         }
     }
 
-    /// Builds the index unless it has already been built.
+    /// Builds the index of the rules unless it has already been built.
     pub(super) fn prepare(&self, parsed: &ParsedFile, dialect: &Dialect, base: Option<&str>) {
         self.prepared(parsed, dialect, base);
     }
@@ -155,7 +155,7 @@ impl Selection {
         if self.prepared.get().is_some() {
             return false;
         }
-        // Losing a count in a race does no harm.
+        // A count that is lost in a race does no harm.
         let asked = self.asked.load(Relaxed);
         self.asked.store(asked.saturating_add(1), Relaxed);
         asked < FIRST_QUESTIONS
@@ -212,10 +212,11 @@ fn any_groups(parsed: &ParsedFile, dialect: &Dialect) -> impl Iterator<Item = us
     groups(parsed, |group| is_for_any(parsed, dialect, group)).take(count)
 }
 
-/// Returns a robot's section in the way that Geoportal's program joins groups.
+/// Returns a robot's section, whose groups are joined as in Geoportal's program.
 ///
 /// The section consists of the first group that names the robot but not `*`, and of each later
-/// group whose agents are all in that group, unless an earlier group already contains them all.
+/// group whose agents are all in that first group, unless an earlier group already contains them
+/// all.
 fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Vec<usize>> {
     let agents = |group: &GroupLines| -> Agents {
         let agents = parsed.agents_of(group).iter();
@@ -240,7 +241,7 @@ fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Ve
     let mut known = HashMap::new();
     let joined = after.iter().copied().filter(|at| {
         let theirs = parsed.groups.get(*at).map(agents).unwrap_or_default();
-        // Groups with the same agents are checked once.
+        // Groups with the same agents are checked only once.
         theirs.is_subset(&ours)
             && *known
                 .entry(theirs)
@@ -249,13 +250,13 @@ fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Ve
     Some([*own].into_iter().chain(joined).collect())
 }
 
-/// Agents of a group, in lower case.
+/// The agents of a group, in lower case.
 type Agents = BTreeSet<Vec<u8>>;
 
-/// Distinct sets of agents.
+/// A collection of distinct sets of agents.
 struct AgentSets {
     sets: Vec<Agents>,
-    /// Indexes of the sets that contain each agent.
+    /// The indexes of the sets that contain each agent.
     holders: HashMap<Vec<u8>, Vec<usize>>,
 }
 
@@ -274,7 +275,8 @@ impl AgentSets {
 
     /// Returns `true` if one of the sets contains all given agents.
     fn any_contains(&self, agents: &Agents) -> bool {
-        // Such a set also contains the rarest agent, so only its sets need to be compared.
+        // Such a set also contains the rarest agent, so only the sets that contain this agent need
+        // to be compared.
         let holders = agents
             .iter()
             .map(|agent| self.holders.get(agent).map_or(&[][..], Vec::as_slice));
@@ -318,7 +320,8 @@ fn push_group<'t>(
     }
 }
 
-/// Returns the meaning of a rule without a path: `true` if it allows, `None` if it is ignored.
+/// Returns the meaning of a rule without a path: `true` if it allows everything, `None` if it is
+/// ignored.
 fn empty(rule: &RuleLine, dialect: &Dialect) -> Option<bool> {
     match dialect.empty_path {
         EmptyPath::NoRule => None,

@@ -1,4 +1,4 @@
-//! Conversion of a URL to the octets with which rules are compared.
+//! Conversion of a URL to the octets that rules are compared with.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use memchr::memchr;
 
 use super::{dialect::Escapes, escapes, octets};
 
-/// Parts of a URL: the origin, and the rest.
+/// The parts of a URL: the origin and the rest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct SplitUrl<'u> {
-    /// Scheme and authority of an absolute URL.
+    /// The scheme and authority of the URL, if it is absolute.
     pub(super) origin: Option<(&'u str, &'u str)>,
-    /// Path, query and fragment.
+    /// The path, query and fragment of the URL.
     pub(super) rest: &'u str,
 }
 
 impl<'u> SplitUrl<'u> {
-    /// Splits an absolute URL; any other text is treated as a path.
+    /// Splits an absolute URL into origin and rest; any other text is treated as a path.
     pub(super) fn of(url: &'u str) -> Self {
         let path = Self {
             origin: None,
@@ -40,7 +40,7 @@ impl<'u> SplitUrl<'u> {
         }
     }
 
-    /// Returns the host and port, with the scheme's default port if omitted.
+    /// Returns the host and port of the URL, with the scheme's default port if the port is omitted.
     pub(super) fn host_and_port(&self) -> Option<(&'u str, u16)> {
         let (scheme, authority) = self.origin?;
         let host = authority
@@ -93,16 +93,16 @@ pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
 /// Returns `true` if a URL is a path that needs no normalisation, which is the usual case.
 fn is_simple(url: &str) -> bool {
     let path = url.as_bytes();
-    // Two slashes may start a host in Google's parser; spaces, escapes and fragments must be
+    // In Google's parser, a host may follow two slashes; spaces, escapes and fragments must be
     // parsed.
     matches!(path, [b'/'] | [b'/', b'!'..=b'.' | b'0'..=b'~', ..]) && !octets::has(path, b'%', b'#')
 }
 
-/// Returns `true` for the URL of /robots.txt.
+/// Returns `true` if the URL is that of /robots.txt.
 pub(super) fn is_robots_txt(url: &str, any_case: bool) -> bool {
     const PATH: &[u8] = b"/robots.txt";
     let begins_otherwise = |octet: &u8| !matches!(octet, b'r' | b'R' | b'%');
-    // Called for every URL, of which nearly all are ruled out by one octet.
+    // This function is called for every URL, and comparing one octet rules out nearly all of them.
     if url.starts_with('/') && url.as_bytes().get(1).is_none_or(begins_otherwise) {
         return false;
     }
@@ -133,15 +133,15 @@ fn rooted(path: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns the path and query as Perl's URI module does: an empty path stays empty.
+/// Returns a URL's path and query as Perl's URI module does: an empty path stays empty.
 fn perl_path(url: &str) -> &[u8] {
     let rest = SplitUrl::of(url.trim_ascii()).rest.as_bytes();
     let end = memchr(b'#', rest).unwrap_or(rest.len());
     rest.get(..end).unwrap_or(rest)
 }
 
-/// Returns the path, parameters and query as Google's parser does: two slashes at the beginning are
-/// followed by a host.
+/// Returns a URL's path, parameters and query as Google's parser does: two slashes at the beginning
+/// are followed by a host.
 fn google_path(url: &str) -> Cow<'_, [u8]> {
     let url = url.as_bytes();
     let start = if url.starts_with(b"//") { 2 } else { 0 };
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Cases from the test of google/robotstxt's path function.
+    /// The cases are from the test of google/robotstxt's path function.
     #[test]
     fn google_paths_follow_its_parser() {
         for (url, path) in [

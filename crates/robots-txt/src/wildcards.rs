@@ -1,27 +1,28 @@
-//! Rules with wildcards, indexed by octets that a matching path must contain.
+//! An index of rules with wildcards, by octets that a matching path must contain.
 
 use std::borrow::Cow;
 
 use super::pattern::{PathPattern, matches};
 
-/// Number of adjacent octets by which a rule is indexed; three octets fit into a `u32`.
+/// The number of adjacent octets by which a rule is indexed; three octets fit in a `u32`.
 const GRAM: usize = 3;
 
-/// Number of counters for the frequency of such groups of octets, one for each value of [`place`].
+/// The number of counters for the frequency of groups of three octets, one for each value of
+/// [`place`].
 const COUNTERS: usize = 4096;
 
-/// Index of rules with wildcards.
+/// An index of rules with wildcards.
 #[derive(Debug, Default)]
 pub(super) struct Wildcards {
     rules: Vec<Rule>,
-    /// Rarest three adjacent octets of each rule that has three in a row, with the rule's index;
-    /// sorted.
+    /// The rarest group of three adjacent octets in each rule that contains such a group, with the
+    /// rule's index; sorted.
     grams: Vec<(u32, u32)>,
-    /// Bit set of the values in `grams`, which makes a search unnecessary for most paths.
+    /// A bit set of the values in `grams`; most paths contain none of them and need no search.
     filter: Vec<u64>,
-    /// Indexes of the other rules, which have no three octets in a row.
+    /// The indexes of the other rules, which do not contain three literal octets in a row.
     short: Vec<u32>,
-    /// Whether the index contains rules that end in an optional slash.
+    /// Whether the index contains rules that end with an optional slash.
     bare: bool,
 }
 
@@ -30,12 +31,12 @@ struct Rule {
     rank: u32,
     texts: Box<[Box<[u8]>]>,
     ends: bool,
-    /// Whether the path is compared with a slash appended.
+    /// Whether the path is compared with a slash appended to it.
     bare: bool,
 }
 
 impl Wildcards {
-    /// Creates an index of patterns, sorted by their ranks.
+    /// Creates an index of patterns, which must be sorted by rank.
     pub(super) fn new(patterns: &[(&PathPattern<'_>, u32)], slash_matches_bare: bool) -> Self {
         let mut this = Self::default();
         if patterns.is_empty() {
@@ -86,7 +87,7 @@ impl Wildcards {
         });
     }
 
-    /// Returns the lowest rank of a rule that matches a path, or `limit` if that is lower.
+    /// Returns the lowest rank of a rule that matches a path, or `limit` if `limit` is lower.
     pub(super) fn best(&self, path: &[u8], limit: u32) -> u32 {
         if self.rules.is_empty() {
             return limit;
@@ -99,7 +100,7 @@ impl Wildcards {
         let mut best = limit;
         let mut look = |at: u32| {
             if let Some(rule) = self.rules.get(at as usize)
-                // Compare the rank first, which is cheap, as rules are found in any order.
+                // Compare the rank first, which is cheap, because rules are found in any order.
                 && rule.rank < best
                 && rule.matches(if rule.bare { &slashed } else { path })
             {
@@ -132,17 +133,17 @@ fn grams_of(pattern: &PathPattern<'_>) -> impl Iterator<Item = u32> {
     pattern.texts.iter().flat_map(|text| grams(text))
 }
 
-/// Returns every three adjacent octets of a text as a number.
+/// Returns each group of three adjacent octets of a text as a number.
 fn grams(text: &[u8]) -> impl Iterator<Item = u32> {
     text.windows(GRAM)
         .filter_map(|gram| <[u8; GRAM]>::try_from(gram).ok())
         .map(|[one, two, three]| u32::from_be_bytes([0, one, two, three]))
 }
 
-/// Returns the index of the counter of three octets.
+/// Returns the index of the counter for a group of three octets.
 ///
-/// This is Fibonacci hashing: the high bits of the product with 2³² divided by the golden ratio
-/// depend on every octet; twelve of them select the counter.
+/// This is Fibonacci hashing: the octets are multiplied by 2³² divided by the golden ratio. The
+/// high bits of the product depend on every octet; twelve of them select the counter.
 fn place(gram: u32) -> usize {
     (gram.wrapping_mul(0x9e37_79b1) >> 20) as usize
 }

@@ -8,10 +8,11 @@ use super::{
     written::{Path, Text},
 };
 
-/// Fields that no dialect defines but that restrict the use of pages.
+/// Fields that are written although no dialect defines them, because they restrict the use of
+/// pages.
 const KEPT: [&str; 4] = ["Content-Signal", "Content-Usage", "License", "Visit-time"];
 
-/// Line of a file that is being written.
+/// A line of a robots.txt file that is being written.
 struct Line<'f> {
     number: u32,
     field: &'static str,
@@ -20,18 +21,18 @@ struct Line<'f> {
     section: Section,
 }
 
-/// Section of the file that a line belongs to.
+/// The section of a file to which a line belongs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Section {
     /// The line belongs to the group with this index.
     Group(usize),
-    /// The line does not belong to a group.
+    /// The line does not belong to any group.
     Outside,
-    /// The line belongs to the same section as the line before.
+    /// The line belongs to the same section as the previous line.
     Anywhere,
 }
 
-/// Writes a file that has the same meaning in the same dialect.
+/// Writes a robots.txt file with the same meaning in the same dialect.
 ///
 /// Field names have their standard spelling, groups are separated by blank lines, and comments and
 /// ignored lines are omitted. Invalid UTF-8 and control characters are percent-encoded.
@@ -137,7 +138,8 @@ const fn name(field: Field) -> &'static str {
         Field::Sitemap => "Sitemap",
         Field::Host => "Host",
         Field::CleanParam => "Clean-param",
-        // The parser stores no lines of unknown fields; a `Comment` line would have no effect.
+        // The parser does not store lines with unknown fields; a `Comment` line would have no
+        // effect.
         Field::Other => "Comment",
     }
 }

@@ -1,14 +1,17 @@
-//! Values in the form in which they are written: no value can end its line or start another.
+//! Values in the form in which they are written to a file: no value can end its line or start
+//! another line.
 
 use std::fmt::{self, Write as _};
 
-/// Path or URL in which characters that would end the line or be removed are percent-encoded.
+/// A path or URL in which characters that would end the line or that parsers would remove are
+/// percent-encoded.
 ///
-/// These are control characters, line separators, `#`, white space at either end and invalid UTF-8.
+/// The encoded characters are control characters, line separators, `#`, white space at either end,
+/// and invalid UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<'v>(pub(super) &'v [u8]);
 
-/// Name or text in which characters that would end the line are replaced by U+FFFD.
+/// A name or text in which characters that would end the line are replaced by U+FFFD.
 ///
 /// The replacement ensures that an invalid name does not become another robot's name.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +41,7 @@ impl fmt::Display for Path<'_> {
 impl fmt::Display for Text<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for character in String::from_utf8_lossy(self.0.trim_ascii()).chars() {
-            // A tab does not end a line, and counts as a space.
+            // A tab does not end a line and is treated as a space.
             let is_unsafe = is_unsafe(character) && character != '\t';
             formatter.write_char(if is_unsafe { '\u{fffd}' } else { character })?;
         }
@@ -46,8 +49,8 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Returns `true` for characters that end a line; some parsers also treat U+0085, U+2028 and U+2029
-/// as line ends.
+/// Returns `true` if a character ends a line; some parsers treat U+0085, U+2028 and U+2029 as line
+/// ends too.
 fn is_unsafe(character: char) -> bool {
     character.is_control() || matches!(character, '#' | '\u{2028}' | '\u{2029}')
 }

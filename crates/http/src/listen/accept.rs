@@ -23,24 +23,25 @@ use super::{
     workers::{RuntimeHandle, Runtimes},
 };
 
-/// Delay after accepting failed for lack of file descriptors or memory; an immediate retry would
-/// fail too.
+/// The delay after a connection could not be accepted for lack of file descriptors or memory. An
+/// immediate retry would fail too.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Loop that accepts a listener's connections on every thread.
+/// The loop that accepts a listener's connections on every thread.
 #[derive(Clone, Debug)]
 pub(super) struct AcceptLoop {
     pub(super) socket: Arc<BoundSocket>,
     pub(super) runtimes: Runtimes,
     pub(super) shared: Arc<Shared>,
-    /// Permits for connections; a thread that is waiting to accept a connection holds one.
+    /// The permits for connections; a thread that is waiting to accept a connection holds a permit.
     pub(super) permits: Arc<Semaphore>,
-    /// Permits shared by the clients of all listeners, if the open-files limit requires them.
+    /// The permits shared by the clients of all listeners, if the limit on open files requires
+    /// them.
     pub(super) shared_permits: Option<ClientPermits>,
 }
 
 impl AcceptLoop {
-    /// Accepts connections until `stop`, then closes the socket.
+    /// Accepts connections on all threads until `stop` is cancelled, then closes the socket.
     pub(super) async fn on_all<S: HttpService>(self, service: S) {
         let supervisors = TaskTracker::new();
         for runtime in self.runtimes.handles() {
@@ -54,7 +55,7 @@ impl AcceptLoop {
         }
     }
 
-    /// Restarts the accept task of a thread if it ends.
+    /// Runs the accept task of a thread, and restarts the task if it ends.
     async fn supervise<S: HttpService>(self, runtime: RuntimeHandle, service: S) {
         loop {
             let accept_loop = self.clone().on(runtime.clone(), service.clone());
@@ -79,18 +80,20 @@ impl AcceptLoop {
         tokio::select! {
             biased;
             () = self.accept_all(&runtime, service) => {}
-            // Closing the socket resets clients that are still in its queue.
+            // Closing the socket resets the connections that are still in its queue.
             () = connection::after_grace_period(&shared.stop) => {}
         }
     }
 
     async fn accept_all<S: HttpService>(&self, runtime: &RuntimeHandle, service: S) {
         let acceptor = self.acceptor().await;
-        // Memory of a connection that ended immediately, reused for the next one.
+        // The memory of a connection that ended immediately, which is reused for the next
+        // connection.
         let mut room = None;
         while let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await {
             let (accepted, peer) = accept(&acceptor).await;
-            // Taken after the accept: a listener without clients must not hold a shared permit.
+            // The shared permit is taken after the accept, because a listener without clients must
+            // not hold one.
             let shared_permit = match &self.shared_permits {
                 Some(permits) => permits.take().await,
                 None => None,
@@ -103,8 +106,8 @@ impl AcceptLoop {
             let stream = Transport::new(accepted, reads_eagerly);
             let connection = connection::serve(shared, stream, peer, permit, service);
             let mut connection = boxed(connection, room.take());
-            // Only on the thread that will own the connection: the poll registers the socket with
-            // that thread's runtime.
+            // The connection is polled only on the thread that will own it, because the poll
+            // registers the socket with that thread's runtime.
             if reads_eagerly && other.is_none() && finishes_on_first_poll(connection.as_mut()).await
             {
                 room = Some(connection);
@@ -120,7 +123,7 @@ impl AcceptLoop {
             match self.socket.acceptor() {
                 Ok(acceptor) => return acceptor,
                 Err(error) => {
-                    warn!(%error, "cannot accept connections on this thread: {error}; raise the limit of open files");
+                    warn!(%error, "cannot accept connections on this thread: {error}; raise the limit on open files");
                     time::sleep(ACCEPT_BACK_OFF).await;
                 }
             }
@@ -128,7 +131,7 @@ impl AcceptLoop {
     }
 }
 
-/// Polls a connection once; returns whether it has ended.
+/// Polls a connection once, and returns whether the connection has ended.
 ///
 /// A client with a single request may have sent it before its connection is accepted. The response
 /// is then sent without spawning a task, which would cost about as much as the response. A panic
@@ -141,8 +144,8 @@ async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()
     .await
 }
 
-/// Boxes a future, because an unboxed one is moved several times before its task runs and when it
-/// ends.
+/// Boxes a future, because an unboxed future is moved several times before its task runs and when
+/// it ends.
 fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     match room {
         Some(mut room) => {
@@ -153,20 +156,21 @@ fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     }
 }
 
-/// Accepts one connection, retrying after failures.
+/// Accepts one connection from the listening socket, and retries after failures.
 async fn accept(acceptor: &Acceptor) -> (AcceptedSocket, Peer) {
     let mut failures = 0_u32;
     loop {
         match acceptor.accept().await {
             Ok(accepted) => return accepted,
-            // The client has already disconnected; the next one can be accepted immediately.
+            // The client has already disconnected; the next client can be accepted immediately.
             Err(error) if is_about_one_connection(&error) => {
                 debug!(%error, "client disconnected before its connection was accepted");
             }
             Err(error) => {
-                // One log line in ten seconds: after the first failure and each hundredth delay.
+                // Log one line in ten seconds: after the first failure and after every hundredth
+                // delay.
                 if failures.is_multiple_of(100) {
-                    warn!(%error, "cannot accept connections: {error}; raise the limit of open files, or lower max_connections");
+                    warn!(%error, "cannot accept connections: {error}; raise the limit on open files, or lower max_connections");
                 }
                 failures = failures.wrapping_add(1);
                 time::sleep(ACCEPT_BACK_OFF).await;

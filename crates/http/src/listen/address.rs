@@ -1,22 +1,22 @@
 use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
-/// Address on which a listener accepts connections.
+/// An address on which a listener accepts connections.
 ///
 /// The text format is `127.0.0.1:8080` or `[::]:443`, `unix:/run/site.sock`, or `systemd` or
 /// `systemd:NAME` for a socket opened by the service manager.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListenAddr {
-    /// IP address and port; with port 0 the system chooses a port.
+    /// An IP address and port; if the port is 0, the system chooses a port.
     Tcp(SocketAddr),
-    /// Path of a Unix socket.
+    /// The path of a Unix socket.
     Unix(PathBuf),
-    /// Socket passed by the service manager: the first unused one, or the first unused one with
-    /// this name.
+    /// A socket passed by the service manager: the first unused socket, or the first unused socket
+    /// with the given name.
     Systemd(Option<String>),
 }
 
-/// Error for text that is not a listen address.
+/// An error for text that is not a listen address.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "{text:?} is not an address such as 127.0.0.1:8080 or [::]:8080, unix:/run/site.sock, systemd or systemd:NAME"
@@ -40,7 +40,7 @@ impl FromStr for ListenAddr {
             text: text.to_owned(),
         };
         if let Some(path) = text.strip_prefix("unix:") {
-            // For other programs `@name` means an abstract socket; here it would be a file with
+            // In other programs, `@name` means an abstract socket; here, it would be a file with
             // that name.
             let is_path = !path.is_empty() && !path.starts_with('@') && !path.contains('\0');
             return is_path.then(|| Self::Unix(path.into())).ok_or_else(wrong);

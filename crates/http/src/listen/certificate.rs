@@ -1,4 +1,4 @@
-//! Certificates, keys and authorities loaded from files.
+//! Loading of certificates, keys and authorities from files.
 
 use std::{
     fs,
@@ -20,55 +20,55 @@ use rustls::{
 use tracing::warn;
 use webpki::{EndEntityCert, KeyUsage};
 
-/// Maximum size of a certificate or key file.
+/// The maximum size of a certificate or key file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// Remaining validity of a certificate below which a warning is logged.
+/// A warning is logged if the remaining validity of a certificate is less than this duration.
 const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
 
-/// Certificate chain and key, as PEM files.
+/// The PEM files of a certificate chain and its key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CertificateFiles {
-    /// File with the certificate, followed by intermediate certificates.
+    /// The path of the file with the certificate, followed by intermediate certificates.
     pub certificate_file: PathBuf,
-    /// File with the unencrypted private key.
+    /// The path of the file with the unencrypted private key.
     pub key_file: PathBuf,
 }
 
-/// Error for a certificate that cannot be served.
+/// An error for a certificate that cannot be served.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}: {reason}", file.display())]
 pub struct CertificateError {
-    /// File that caused the error; `TLS` if no file is involved.
+    /// The path of the file that caused the error; `TLS` if no file is involved.
     file: PathBuf,
     reason: String,
 }
 
-/// Validity period of a certificate, in seconds since the Unix epoch.
+/// The validity period of a certificate, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Validity {
-    /// First second in which the certificate is valid, in seconds since 1970.
+    /// The first second of the validity period, in seconds since 1970.
     pub not_before: u64,
-    /// Last second in which the certificate is valid, in seconds since 1970.
+    /// The last second of the validity period, in seconds since 1970.
     pub not_after: u64,
 }
 
-/// State of a listener's certificate, as shown to administrators.
+/// The state of a listener's certificate, as shown to administrators.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CertificateState {
-    /// Names in the certificate.
+    /// The host names in the certificate.
     pub names: Vec<String>,
-    /// File that contains the certificate.
+    /// The path of the file that contains the certificate.
     pub file: PathBuf,
-    /// Validity period; `None` until the first certificate has been issued.
+    /// The validity period of the certificate; `None` until the first certificate has been issued.
     pub validity: Option<Validity>,
     /// Whether this program orders the certificate (ACME).
     pub is_ordered: bool,
-    /// Number of consecutive failed orders for the certificate.
+    /// The number of consecutive failed orders for the certificate.
     pub failures: u32,
 }
 
-/// Certificate and private key loaded from files.
+/// A certificate and private key loaded from files.
 #[derive(Clone, Debug)]
 pub(super) struct Certificate {
     pub(super) key: Arc<CertifiedKey>,
@@ -76,7 +76,7 @@ pub(super) struct Certificate {
     pub(super) validity: Validity,
 }
 
-/// Modification time and length of a file, used to detect changes.
+/// The modification time and length of a file, used to detect changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     modified: Option<SystemTime>,
@@ -84,7 +84,7 @@ pub(super) struct Stamp {
 }
 
 impl CertificateError {
-    /// Returns the file that caused the error.
+    /// Returns the path of the file that caused the error.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -103,7 +103,7 @@ impl Certificate {
         Self::parse(files, &read(file)?, &read(key_file)?, provider)
     }
 
-    /// Parses certificates and key from the contents of files.
+    /// Parses a certificate chain and its key from the contents of two files.
     pub(super) fn parse(
         files: &CertificateFiles,
         certificates: &[u8],
@@ -141,7 +141,7 @@ impl Certificate {
         })
     }
 
-    /// Logs a warning if the certificate should be renewed.
+    /// Logs a warning if the certificate has expired, expires soon, or is not valid yet.
     pub(super) fn warn_of_time(&self, file: &Path) {
         let now = UnixTime::now().as_secs();
         let file = file.display();
@@ -165,7 +165,8 @@ impl Validity {
     fn of(certificate: &EndEntityCert<'_>) -> Self {
         let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         Self {
-            // webpki exposes the limits only in errors, so both ends of time are tried.
+            // webpki exposes the validity period only in errors, so the earliest and the latest
+            // time are tried.
             not_before: match time_trouble(certificate, at(0)) {
                 Some(webpki::Error::CertNotValidYet { not_before, .. }) => not_before.as_secs(),
                 _ => 0,
@@ -207,7 +208,8 @@ fn read_key(file: &Path, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, Certifi
 fn read(file: &Path) -> Result<Vec<u8>, CertificateError> {
     let mut bytes = Vec::new();
     let read = fs::File::open(file)
-        // Limited while reading, because the size of a pipe or a device is meaningless.
+        // The size is limited while reading, because the reported size of a pipe or a device is
+        // meaningless.
         .and_then(|opened| opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
     match read {
         Ok(len) if len as u64 > MAX_FILE_BYTES => Err(wrong(file, "the file is too large")),
@@ -223,7 +225,8 @@ fn wrong(file: &Path, reason: impl Into<String>) -> CertificateError {
     }
 }
 
-/// Returns the error if a certificate is not currently valid; webpki checks this before the issuer.
+/// Returns the error if a certificate is not valid at the given time; webpki checks the time before
+/// the issuer.
 pub(super) fn time_trouble(
     certificate: &EndEntityCert<'_>,
     time: UnixTime,
@@ -234,18 +237,18 @@ pub(super) fn time_trouble(
         .err()
 }
 
-/// Reason why no authority could be loaded from a file; callers format the message.
+/// The reason why the authorities in a file could not be loaded; callers format the message.
 #[derive(Debug)]
 pub(crate) enum UnusableAuthorities {
-    /// The file is unreadable, or its PEM is malformed.
+    /// The file of authorities is unreadable, or its PEM is malformed.
     File(pem::Error),
-    /// A certificate in the file is unusable.
+    /// A certificate in the file of authorities is unusable.
     Certificate(rustls::Error),
-    /// The file contains no certificate.
+    /// The file of authorities does not contain a certificate.
     None,
 }
 
-/// Reads the authorities in a PEM file.
+/// Reads the certificates of trusted authorities from a PEM file.
 pub(crate) fn read_authorities(file: &Path) -> Result<RootCertStore, UnusableAuthorities> {
     let certificates = CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)

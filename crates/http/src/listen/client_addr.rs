@@ -14,15 +14,16 @@ use super::{
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Mark for a trusted proxy that has sent `X-Forwarded-For` without `Forwarded`.
+/// The mark for a trusted proxy that has sent `X-Forwarded-For` without `Forwarded`.
 const X_FORWARDED_ALONE: u32 = 1;
 const FORWARDED_ALONE: u32 = 2;
 
-/// Address of the client: that of the TCP peer, or the one reported by trusted proxies.
+/// The address of the client: the address of the TCP peer, or the address that trusted proxies
+/// report.
 ///
 /// A listener adds this address to the extensions of each request. IPv4-mapped IPv6 addresses
-/// (`::ffff:192.0.2.1`) are converted to IPv4. The peer of a Unix socket has no address: it is
-/// `0.0.0.0:0`, which no TCP peer has.
+/// (`::ffff:192.0.2.1`) are converted to IPv4. The peer of a Unix socket has no address and is
+/// represented as `0.0.0.0:0`, which no TCP peer has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 #[expect(
@@ -30,15 +31,15 @@ const FORWARDED_ALONE: u32 = 2;
     reason = "the facts are independent of each other"
 )]
 pub struct ClientAddr {
-    /// Address of the client.
+    /// The address of the client.
     pub client: IpAddr,
-    /// Address and port of the TCP peer, or those in the peer's PROXY header.
+    /// The address and port of the TCP peer, or the address and port in the peer's PROXY header.
     pub peer: SocketAddr,
     /// Whether the client is the TCP peer and the request has no forwarding header.
     pub direct: bool,
-    /// Whether the client used HTTPS: observed here, or reported by a trusted proxy.
+    /// Whether the client used HTTPS, as observed by the listener or reported by a trusted proxy.
     pub https: bool,
-    /// Whether the peer is a trusted proxy.
+    /// Whether the TCP peer is a trusted proxy.
     pub trusted: bool,
     /// Whether the value of `https` was observed or reported by a trusted proxy, rather than
     /// assumed.
@@ -46,11 +47,11 @@ pub struct ClientAddr {
     /// Whether `X-Forwarded-For` and `Forwarded` from a trusted proxy contain different client
     /// addresses.
     ///
-    /// One of the headers may come from the client, so `client` is then the proxy's address.
+    /// If so, one of the headers may come from the client, and `client` is the proxy's address.
     pub(crate) is_ambiguous: bool,
 }
 
-/// Networks whose forwarding headers are trusted; empty by default.
+/// The networks whose forwarding headers are trusted; by default, no network is trusted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
@@ -59,16 +60,16 @@ pub struct TrustedProxies {
     client_header: Option<ClientHeader>,
 }
 
-/// Header in which trusted proxies report the client's address.
+/// The header in which trusted proxies report the client's address.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum ClientHeader {
     XForwardedFor,
     Forwarded,
-    /// Any other header, which contains a single address.
+    /// Any other header, which must contain a single address.
     Address(HeaderName),
 }
 
-/// Client found in a list of hops that is read from right to left.
+/// The client found in a list of hops that is read from right to left.
 struct NamedClient {
     addr: IpAddr,
     https: Option<bool>,
@@ -76,7 +77,7 @@ struct NamedClient {
     is_proxy: bool,
 }
 
-/// Properties of a connection that are known before its first request.
+/// The properties of a connection that are known before its first request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Origin {
     pub(super) peer: SocketAddr,
@@ -84,10 +85,10 @@ pub(super) struct Origin {
     pub(super) https: bool,
 }
 
-/// Error for a trusted proxy that is neither an address nor a network.
+/// An error for a trusted proxy that is neither an address nor a network.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "trusted proxy {network:?} is neither an address nor a network; use 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for the peers of Unix sockets"
+    "trusted proxy {network:?} is neither an address nor a network; use a value such as 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for peers on Unix sockets"
 )]
 pub struct TrustedProxyError {
     network: String,
@@ -120,11 +121,11 @@ impl TrustedProxies {
         self
     }
 
-    /// Sets the only header from which the client's address is read, if sent by a trusted proxy.
+    /// Sets the only header from which the client's address is read, if a trusted proxy sends it.
     ///
-    /// `X-Forwarded-For` and `Forwarded` are lists, read from the right. Any other header must
-    /// contain a single address; if it is missing, invalid or duplicated, the peer is used as the
-    /// client.
+    /// `X-Forwarded-For` and `Forwarded` are lists, which are read from right to left. Any other
+    /// header must contain a single address; if the header is missing, invalid or duplicated, the
+    /// peer is treated as the client.
     #[must_use]
     pub fn client_header(mut self, name: HeaderName) -> Self {
         self.client_header = Some(if name == X_FORWARDED_FOR {
@@ -151,13 +152,14 @@ impl TrustedProxies {
 
     /// Returns the client's address, given the peer and the headers of its request.
     ///
-    /// From a trusted peer, the lines of `X-Forwarded-For` are read as one list, from right to
-    /// left, skipping trusted addresses. An entry that is not an address (`unknown`, an obfuscated
-    /// name, garbage) ends the search at the last address found. Without that header, `Forwarded`
-    /// (RFC 7239) is read in the same way. If both headers exist and contain different clients, the
-    /// request is attributed to the peer, because the client may have sent one of them. With a
-    /// [client header](Self::client_header), no other header is read. A listener also learns which
-    /// of the two headers each proxy sets: the one that it has sent without the other.
+    /// If the peer is trusted, the lines of `X-Forwarded-For` are read as one list, from right to
+    /// left, and trusted addresses are skipped. An entry that is not an address (`unknown`, an
+    /// obfuscated name, garbage) ends the search at the last address found. If there is no
+    /// `X-Forwarded-For`, `Forwarded` (RFC 7239) is read in the same way. If both headers exist and
+    /// contain different clients, the request is attributed to the peer, because the client may
+    /// have sent one of them. If a [client header](Self::client_header) is set, no other header is
+    /// read. A listener also learns which of the two headers each proxy sets, which is the header
+    /// that the proxy has sent without the other.
     pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let origin = Origin {
@@ -168,7 +170,7 @@ impl TrustedProxies {
         self.resolve_from(origin, headers, None)
     }
 
-    /// Returns `true` if the peer is trusted.
+    /// Returns `true` if the peer is a trusted proxy.
     pub(super) fn trusts(&self, peer: Peer) -> bool {
         match peer {
             Peer::Tcp(addr) => self.contains(addr.ip()),
@@ -176,7 +178,7 @@ impl TrustedProxies {
         }
     }
 
-    /// Resolves the client; `learnt` contains the marks of proxies and is updated.
+    /// Returns the client's address; `learnt` contains the marks of proxies and is updated.
     pub(super) fn resolve_from(
         &self,
         origin: Origin,
@@ -187,14 +189,14 @@ impl TrustedProxies {
         self.resolve_forwarded(origin, forwards.then_some(headers), learnt)
     }
 
-    /// Returns `true` if the client header is present.
+    /// Returns `true` if a client header is configured and present in the request.
     #[inline]
     pub(super) fn has_client_header(&self, headers: &HeaderMap) -> bool {
         matches!(&self.client_header, Some(ClientHeader::Address(name)) if headers.contains_key(name))
     }
 
-    /// Removes the client header where it is not trusted: misspelt variants always, and the header
-    /// itself if the peer is untrusted. Returns `true` if there was a misspelt variant.
+    /// Removes misspelt variants of the client header, and the header itself if the peer is not
+    /// trusted. Returns `true` if there was a misspelt variant.
     #[inline]
     pub(super) fn clean_client_header(&self, is_trusted: bool, headers: &mut HeaderMap) -> bool {
         let Some(ClientHeader::Address(wanted)) = &self.client_header else {
@@ -212,7 +214,8 @@ impl TrustedProxies {
         is_misspelt
     }
 
-    /// Resolves the client; `headers` is `None` if no header can contain another client's address.
+    /// Returns the client's address; `headers` is `None` if no header can contain another client's
+    /// address.
     pub(super) fn resolve_forwarded(
         &self,
         origin: Origin,
@@ -246,10 +249,10 @@ impl TrustedProxies {
         addr
     }
 
-    /// Returns the client that a trusted proxy reports; `None` if two headers report different
+    /// Returns the client that a trusted proxy reports, or `None` if two headers report different
     /// clients.
     ///
-    /// A client can send a header that its proxy neither sets nor removes.
+    /// A client can send a forwarding header that its proxy neither sets nor removes.
     fn named_client(
         &self,
         peer: IpAddr,
@@ -275,7 +278,8 @@ impl TrustedProxies {
             (true, true) => 0,
             (false, false) => return Some(self.forwarded(peer, headers)),
         };
-        // A proxy adds its header to every request, so one that was missing is not the proxy's.
+        // A proxy adds its header to every request, so a header that was missing before does not
+        // come from the proxy.
         let marks = learnt.map(|learnt| learnt.update(peer, |marks| marks | alone).1);
         match (alone, marks) {
             (X_FORWARDED_ALONE, _) | (0, Some(X_FORWARDED_ALONE)) => {
@@ -290,7 +294,7 @@ impl TrustedProxies {
             self.x_forwarded(peer, headers),
             self.forwarded(peer, headers),
         );
-        // A list with only proxies names no client and contradicts no other list.
+        // A list that contains only proxies names no client and contradicts no other list.
         match (older.is_proxy, newer.is_proxy) {
             (_, true) => Some(older),
             (true, false) => Some(newer),
@@ -303,8 +307,8 @@ impl TrustedProxies {
 
     fn x_forwarded(&self, peer: IpAddr, headers: &HeaderMap) -> NamedClient {
         let (mut addr, mut hops, mut is_proxy) = (peer, 0_usize, true);
-        // Each proxy appends the address it saw, so only entries to the right of an untrusted one
-        // are reliable (RFC 7239 §8.1).
+        // Each proxy appends the address of its peer, so only entries to the right of an untrusted
+        // entry are reliable (RFC 7239 §8.1).
         for entry in from_the_right(headers, &X_FORWARDED_FOR) {
             let hop = forwarded::parse_node(entry);
             addr = hop.unwrap_or(addr);
@@ -327,7 +331,7 @@ impl TrustedProxies {
             if let Some(line) = forwarded::parse(line.as_bytes()) {
                 elements.extend(line);
             } else {
-                // A malformed line hides the hops to its left: only later lines count.
+                // A malformed line hides the hops to its left, so only later lines are used.
                 elements.clear();
                 is_broken = true;
             }
@@ -357,12 +361,12 @@ impl TrustedProxies {
 impl ClientAddr {
     /// Creates a client address that was reported by a trusted party.
     ///
-    /// `https` specifies whether the client used HTTPS, if known.
+    /// `https` specifies whether the client used HTTPS, if this is known.
     pub fn told(client: IpAddr, https: Option<bool>) -> Self {
         let client = client.to_canonical();
         Self {
             client,
-            // The port is unknown, and the peer is not the client.
+            // The client's port is unknown, and the peer is not the client.
             peer: SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0),
             direct: false,
             https: https.unwrap_or_default(),
@@ -374,8 +378,8 @@ impl ClientAddr {
 
     /// Returns the scheme that the client used, if it is known for certain.
     ///
-    /// It is known for TLS connections and if a trusted proxy reports it. A request received
-    /// without TLS may have passed a TLS terminator that adds no header.
+    /// The scheme is known if the connection uses TLS or if a trusted proxy reports the scheme. A
+    /// request received without TLS may have passed through a TLS terminator that adds no header.
     pub fn scheme(&self) -> Option<&'static str> {
         let scheme = if self.https { "https" } else { "http" };
         self.is_scheme_known.then_some(scheme)
@@ -397,14 +401,15 @@ impl ClientAddr {
     }
 }
 
-/// Returns the address in a header, if the header occurs once and contains nothing else.
+/// Returns the address in a header if the header occurs once and contains nothing else.
 fn one_address(headers: &HeaderMap, name: &HeaderName) -> Option<IpAddr> {
     let mut lines = headers.get_all(name).iter();
     let line = lines.next().filter(|_| lines.next().is_none())?;
     forwarded::parse_node(line.as_bytes().trim_ascii())
 }
 
-/// Returns whether a hop, counted from the right, used HTTPS; a single value applies to all hops.
+/// Returns whether a hop, counted from the right, used HTTPS; if the header has a single value, the
+/// value applies to all hops.
 fn is_https(headers: &HeaderMap, hop: usize) -> Option<bool> {
     from_the_right(headers, &X_FORWARDED_PROTO)
         .take(hop.saturating_add(1))
@@ -412,7 +417,7 @@ fn is_https(headers: &HeaderMap, hop: usize) -> Option<bool> {
         .map(|proto| proto.eq_ignore_ascii_case(b"https") || proto.eq_ignore_ascii_case(b"wss"))
 }
 
-/// Returns the members of a comma-separated list over all of its lines, from last to first.
+/// Returns the members of a comma-separated header from all of its lines, from last to first.
 fn from_the_right<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -428,11 +433,13 @@ fn from_the_right<'a>(
 
 /// Returns `true` if a server might treat the header as a forwarding header.
 ///
-/// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875 §4.1.18).
+/// CGI and its descendants map `-`, `_`, `.` and other characters to one character (RFC 3875
+/// §4.1.18).
 pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     match name.first() {
-        // Decided by the first byte, because this runs for each header of each request.
+        // The first byte is checked first, because this function is called for each header of each
+        // request.
         Some(b'f') => name == b"forwarded",
         Some(b'x') => {
             begins_as(name, b"x-forwarded")

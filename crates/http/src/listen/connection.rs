@@ -37,54 +37,55 @@ use super::{
     stream::{Peer, Stream, Transport},
 };
 
-/// Time allowed at shutdown to receive requests that clients have already sent: closing immediately
-/// would reset connections and lose requests in the system's buffer.
+/// The time allowed at shutdown for receiving requests that clients have already sent. Closing
+/// immediately would reset connections and lose requests in the system's buffer.
 const GRACE_PERIOD: Duration = Duration::from_millis(100);
-/// Size of the first read, which determines the protocol; most requests are smaller.
+/// The size of the first read, which determines the protocol; most requests are smaller.
 const SNIFFED_BYTES: usize = 1024;
 // RFC 9113 §3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// State shared by all connections of a listener.
+/// The state shared by all connections of a listener.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
-    /// Table of the forwarding headers that each trusted proxy sets.
+    /// A table of the forwarding headers that each trusted proxy sets.
     pub(super) forwarding_proxies: PeerTable,
-    /// Whether a trusted proxy whose headers contradict each other has been logged.
+    /// Whether a message about a trusted proxy with contradictory headers has been logged.
     pub(super) has_warned_of_ambiguous: AtomicBool,
     pub(super) addresses: Arc<AddressLimits>,
     pub(super) counts: Arc<ConnectionCounts>,
-    /// Starts draining: no new requests are accepted, and those in flight are completed.
+    /// The token that starts draining: no new requests are accepted, and requests in flight are
+    /// completed.
     pub(super) stop: CancellationToken,
-    /// Ends draining: remaining connections are closed immediately.
+    /// The token that ends draining: the remaining connections are closed immediately.
     pub(super) cut: CancellationToken,
     pub(super) tasks: TaskTracker,
-    /// Whether a peer that is not allowed to send PROXY headers has been logged.
+    /// Whether a message about a peer that is not allowed to send PROXY headers has been logged.
     pub(super) has_warned_of_untrusted: AtomicBool,
     pub(super) refusal_observer: Option<Box<dyn RefusalObserver>>,
 }
 
-/// Request that the listener itself refused because it is not HTTP or exceeds a limit.
+/// A request that the listener itself refused because it is not HTTP or exceeds a limit.
 #[derive(Debug)]
 pub struct RefusedRequest<'r> {
-    /// Address of the peer, or of the client in the peer's PROXY header.
+    /// The address of the peer, or the client address in the peer's PROXY header.
     pub client: IpAddr,
-    /// Status of the response to the refused request.
+    /// The status of the response to the refused request.
     pub status: StatusCode,
     /// The refused request; `None` if its head could not be parsed.
     pub request: Option<&'r Request<Incoming>>,
 }
 
-/// Observer of the requests that a listener refuses.
+/// An observer of the requests that a listener refuses.
 pub trait RefusalObserver: fmt::Debug + Send + Sync {
     /// Records a request that was refused.
     fn refused(&self, refused: &RefusedRequest<'_>);
 }
 
 impl Shared {
-    /// Reports a request that could not be parsed and therefore ended its connection.
+    /// Counts and reports a request that ended its connection because it could not be parsed.
     fn ended(&self, error: &hyper::Error, origin: Origin) {
         if let Some(status) = refused_status(error) {
             self.refused(&RefusedRequest {
@@ -97,7 +98,8 @@ impl Shared {
 
     /// Returns `true` if the client may have forged the headers that report its address.
     ///
-    /// `is_misspelt`: a header was removed that other servers would treat as a proxy's.
+    /// `is_misspelt` is set if a misspelt header was removed that other servers would treat as a
+    /// proxy's header.
     pub(super) fn is_forged(&self, client: ClientAddr, is_misspelt: bool) -> bool {
         if client.is_ambiguous && !self.has_warned_of_ambiguous.swap(true, Relaxed) {
             let peer = client.peer.ip();
@@ -115,17 +117,17 @@ impl Shared {
     }
 }
 
-/// Connection that is ready to receive its first request.
+/// A connection that is ready to receive its first request.
 struct EstablishedConnection {
     stream: Stream,
-    /// Bytes already read from the connection.
+    /// The bytes already read from the connection.
     first: BytesMut,
     origin: Origin,
     permit: ConnectionPermit,
     is_http2: bool,
 }
 
-/// Serves one connection until it ends, is idle for too long, or is drained.
+/// Serves one connection until the connection ends, is idle for too long, or is drained.
 pub(super) async fn serve<S: HttpService>(
     shared: Arc<Shared>,
     stream: Transport,
@@ -136,7 +138,8 @@ pub(super) async fn serve<S: HttpService>(
     let opened = tokio::select! {
         biased;
         opened = open(&shared, stream, peer, permit) => opened,
-        // In an `async` block, so that no timer is created if the first bytes have already arrived.
+        // This is an `async` block, so that no timer is created if the first bytes have already
+        // arrived.
         () = async { time::sleep(shared.settings.header_timeout).await } => {
             shared.counts.count_unserved(UnservedReason::Timeout);
             return debug!(?peer, "closed the connection: no request arrived in time");
@@ -171,7 +174,7 @@ pub(super) async fn serve<S: HttpService>(
             return;
         }
     }
-    // Boxed: a connection with only plain requests never needs the memory.
+    // The future is boxed, because a connection with only plain requests never needs its memory.
     let connection = Box::pin(hyper_connection::serve(
         service,
         io.stream,
@@ -181,7 +184,7 @@ pub(super) async fn serve<S: HttpService>(
     ));
     if let Some(Err(error)) = connection.await {
         shared.ended(&error, origin);
-        // The client or its network is at fault, and operators cannot act on it.
+        // The client or its network is at fault, and operators cannot do anything about it.
         debug!(
             ?peer,
             error = &error as &dyn Error,
@@ -193,8 +196,8 @@ pub(super) async fn serve<S: HttpService>(
 /// Prepares a connection: reads the PROXY header, checks the limit per address, performs the TLS
 /// handshake, and detects the protocol.
 ///
-/// The order matters: the PROXY header contains the address to limit, and a handshake is not worth
-/// its cost for connections beyond the limit.
+/// The order matters: the PROXY header contains the address to which the limit applies, and a
+/// handshake is not worth its cost for connections beyond the limit.
 async fn open(
     shared: &Shared,
     mut stream: Transport,
@@ -206,12 +209,14 @@ async fn open(
         trusted: shared.trusted_proxies.trusts(peer),
         https: shared.settings.tls.is_some(),
     };
-    // A proxy's address stands for all of its clients, and a Unix socket has no address to count.
+    // A proxy's address stands for all of its clients, and a Unix socket has no address that could
+    // be counted.
     let mut is_counted = !origin.trusted && peer != Peer::Unix;
     if shared.settings.proxy_protocol {
-        // Boxed: few listeners use the PROXY protocol, and all would carry its state.
+        // The future is boxed, because few listeners use the PROXY protocol and its state would
+        // enlarge all connections.
         let client = Box::pin(proxied_client(shared, &mut stream, origin)).await?;
-        // Forwarding headers of a client without an address are not trusted.
+        // Forwarding headers from a client without an address are not trusted.
         origin.trusted = client.is_some_and(|client| shared.trusted_proxies.contains(client.ip()));
         origin.peer = client.unwrap_or(origin.peer);
         is_counted = client.is_some() && !origin.trusted;
@@ -268,8 +273,8 @@ pub(super) async fn drive<C: Future>(
     deadlines: &mut Deadlines<'_>,
 ) -> Option<C::Output> {
     let action = tokio::select! {
-        // The connection comes first: a ready response is sent even if the deadline has just
-        // passed.
+        // The connection is polled first, so that a ready response is sent even if the deadline has
+        // just passed.
         biased;
         output = &mut connection => return Some(output),
         action = PollOnWake::new(deadlines.until_finish()) => action,
@@ -285,12 +290,12 @@ pub(super) async fn drive<C: Future>(
     }
 }
 
-/// Deadlines of a connection: for draining, for idling, and for finishing.
+/// The deadlines of a connection: for draining, for being idle, and for finishing.
 pub(super) struct Deadlines<'c> {
     shared: &'c Shared,
     activity: &'c Activity,
     watch: IdleWatch,
-    /// Whether the connection accepts no more requests.
+    /// Whether the connection has stopped accepting requests.
     pub(super) is_finishing: bool,
 }
 
@@ -329,8 +334,8 @@ impl<'c> Deadlines<'c> {
             match self.watch.check(self.activity, Instant::now()) {
                 IdleAction::Keep => {}
                 IdleAction::Close => {
-                    // A request in transit is still answered; closing immediately would reset it
-                    // (RFC 9112 §9.6).
+                    // A request in transit still gets a response; closing immediately would reset
+                    // the connection (RFC 9112 §9.6).
                     time::sleep(GRACE_PERIOD).await;
                     return IdleAction::Close;
                 }
@@ -339,7 +344,7 @@ impl<'c> Deadlines<'c> {
         }
     }
 
-    /// Waits until the time allowed for a connection to finish is over.
+    /// Waits until the time that a connection has for finishing is over.
     async fn until_cut(&mut self) {
         let mut order = pin!(self.shared.cut.cancelled());
         while time::timeout(self.watch.period(), &mut order)
@@ -353,13 +358,14 @@ impl<'c> Deadlines<'c> {
     }
 }
 
-/// Waits for the cancellation, then for the grace period in which data sent earlier may arrive.
+/// Waits for the cancellation of the token, and then for the grace period, in which data sent
+/// earlier may arrive.
 pub(super) async fn after_grace_period(order: &CancellationToken) {
     order.cancelled().await;
     time::sleep(GRACE_PERIOD).await;
 }
 
-/// Reads until it is clear whether the client uses HTTP/2.
+/// Reads from a connection until it is clear whether the client uses HTTP/2.
 async fn sniff(stream: &mut Transport) -> io::Result<(BytesMut, bool)> {
     let mut start = BytesMut::with_capacity(SNIFFED_BYTES);
     loop {
@@ -373,10 +379,11 @@ async fn sniff(stream: &mut Transport) -> io::Result<(BytesMut, bool)> {
     }
 }
 
-/// Returns the status that was sent to the client before a connection ended with an error, if any.
+/// Returns the status of the response that was sent before a connection ended with an error, if
+/// any.
 fn refused_status(error: &hyper::Error) -> Option<StatusCode> {
     if error.is_parse_too_large() {
-        // hyper has one kind for a long target and a long head; only the text differs.
+        // hyper has one error kind for a long target and a long head; only the error texts differ.
         let is_target = error.to_string().starts_with("URI");
         return Some(if is_target {
             StatusCode::URI_TOO_LONG

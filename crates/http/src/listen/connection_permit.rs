@@ -11,13 +11,14 @@ use tracing::warn;
 
 use super::{counts::OpenConnection, workers::RuntimeSlot};
 
-/// Permit for one connection under all limits; released when dropped.
+/// A permit for one connection under all limits, which is released when this value is dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
     _slot: RuntimeSlot,
     _open: OpenConnection,
-    /// Permit shared by the clients of all listeners, if the open-files limit requires it.
+    /// A shared permit for a client of any listener, if the limit on open files requires shared
+    /// permits.
     _shared: Option<OwnedSemaphorePermit>,
     _address: Option<AddressPermit>,
 }
@@ -52,10 +53,10 @@ impl ConnectionPermit {
     }
 }
 
-/// Limit on the number of connections from each address or IPv6 /64 network.
+/// The limits on the number of connections from each IPv4 address or IPv6 /64 network.
 #[derive(Debug)]
 pub(super) struct AddressLimits {
-    /// Maximum number of connections; 0 means no limit.
+    /// The maximum number of connections; 0 means no limit.
     limit: usize,
     counts: Mutex<HashMap<IpAddr, Count>>,
 }
@@ -66,14 +67,14 @@ struct Count {
     has_warned: bool,
 }
 
-/// Permit for one connection from an address.
+/// A permit for one connection from an address.
 #[derive(Debug)]
 pub(super) struct AddressPermit {
     addresses: Arc<AddressLimits>,
     key: IpAddr,
 }
 
-/// Error for an address that has reached its connection limit.
+/// An error for an address that has reached its connection limit.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct TooManyConnections;
 
@@ -103,7 +104,7 @@ impl AddressLimits {
             }));
         }
         let has_warned = std::mem::replace(&mut count.has_warned, true);
-        // Every connection takes this lock, so it is released before writing to the log.
+        // Every connection acquires this lock, so the lock is released before anything is logged.
         drop(counts);
         if !has_warned {
             let limit = self.limit;
@@ -120,16 +121,16 @@ impl Drop for AddressPermit {
         if let Entry::Occupied(mut entry) = counts.entry(self.key) {
             entry.get_mut().connections -= 1;
             if entry.get().connections == 0 {
-                // The table contains connected addresses only, so addresses that come and go cannot
-                // make it grow.
+                // The table contains only connected addresses, so clients with changing addresses
+                // cannot make it grow.
                 entry.remove();
             }
         }
     }
 }
 
-/// Returns the key under which an address is counted: one subscriber has all addresses of an IPv6
-/// /64.
+/// Returns the key under which an address is counted. A single subscriber has all addresses of an
+/// IPv6 /64 network, which are counted together.
 fn network(addr: IpAddr) -> IpAddr {
     match addr.to_canonical() {
         IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() & (u128::MAX << 64)).into(),

@@ -10,7 +10,7 @@ use std::{
 
 use http::StatusCode;
 
-/// Status codes of responses that a listener itself sends.
+/// Status codes of the responses that a listener itself sends.
 const REFUSALS: [(StatusCode, &str); 4] = [
     (StatusCode::BAD_REQUEST, "400"),
     (StatusCode::PAYLOAD_TOO_LARGE, "413"),
@@ -18,7 +18,7 @@ const REFUSALS: [(StatusCode, &str); 4] = [
     (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "431"),
 ];
 
-/// Reason why a connection was not served.
+/// The reason why a connection was not served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum UnservedReason {
     AddressLimit,
@@ -28,7 +28,7 @@ pub(super) enum UnservedReason {
     ClientLeft,
 }
 
-/// Counts of a listener's connections, and of the requests that it refuses.
+/// Counters of a listener's connections and of the requests that the listener refuses.
 #[derive(Debug, Default)]
 pub struct ConnectionCounts {
     accepted: AtomicU64,
@@ -37,7 +37,7 @@ pub struct ConnectionCounts {
     refused: [AtomicU64; REFUSALS.len()],
 }
 
-/// Open connection, which is counted as ended when this value is dropped.
+/// The record of an open connection, which counts the connection as ended when it is dropped.
 #[derive(Debug)]
 pub(super) struct OpenConnection(Arc<ConnectionCounts>);
 
@@ -49,8 +49,8 @@ impl ConnectionCounts {
 
     /// Returns the number of open connections, including tunnels.
     pub fn open(&self) -> u64 {
-        // Read before `accepted`, so that a connection that ends in between does not make the
-        // difference negative.
+        // The count of ended connections is read before `accepted`, so that a connection that ends
+        // in between does not make the difference negative.
         let ended = self.ended.load(Relaxed);
         self.accepted().saturating_sub(ended)
     }
@@ -69,8 +69,8 @@ impl ConnectionCounts {
 
     /// Returns the number of requests that did not reach a service, by status.
     ///
-    /// `400`: the request is not HTTP; `413`, `414`, `431`: its body, target or head exceeds a
-    /// limit.
+    /// Status `400` means that the request is not HTTP; `413`, `414` and `431` mean that its body,
+    /// target or head exceeds a limit.
     pub fn refused(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let numbers = self.refused.iter().map(|number| number.load(Relaxed));
         REFUSALS.iter().map(|(_, word)| *word).zip(numbers)

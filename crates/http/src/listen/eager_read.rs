@@ -1,22 +1,22 @@
-//! Decides whether to read from a connection as soon as it is accepted.
+//! The decision whether to read from a connection as soon as it is accepted.
 //!
-//! If clients are nearby, or connections queue up, the request has usually arrived already, and the
-//! socket need not be registered with the runtime. If requests rarely arrive that early, the read
-//! is a wasted system call. Each thread decides based on the results of its last reads.
+//! If clients are nearby or connections queue up, the first request has usually arrived already,
+//! and the socket need not be registered with the runtime. If requests rarely arrive that early,
+//! the read is a wasted system call. Each thread decides based on the results of its last reads.
 
 use std::cell::Cell;
 
-/// Miss score at which most connections are no longer read eagerly.
+/// The miss score at which most connections are no longer read eagerly.
 const MAX_MISSES: u32 = 64;
-/// Number of misses that one hit outweighs: a hit saves the system calls to register and deregister
-/// the socket, a timer and usually a task; a miss costs one system call.
+/// The number of misses that one hit outweighs. A hit saves the system calls that register and
+/// deregister the socket, a timer and usually a task; a miss costs one system call.
 const HIT_WEIGHT: u32 = 8;
-/// Interval, in connections, at which one is read eagerly regardless of the score, to detect
-/// changes.
+/// The interval, in connections, at which a connection is read eagerly regardless of the score, to
+/// detect changes.
 const PROBE_INTERVAL: u32 = 8;
 
 thread_local! {
-    /// Miss score: the number of reads without data, minus the weight of hits.
+    /// The miss score, which is the number of reads without data minus the weight of the hits.
     static MISSED: Cell<u32> = const { Cell::new(0) };
     static WAITED_FOR: Cell<u32> = const { Cell::new(0) };
 }
@@ -31,7 +31,7 @@ pub(super) fn should_try() -> bool {
     waited_for.is_multiple_of(PROBE_INTERVAL)
 }
 
-/// Records the result of an eager read.
+/// Records whether an eager read has found data.
 pub(super) fn record(has_found: bool) {
     let missed = MISSED.get();
     MISSED.set(if has_found {
@@ -63,12 +63,12 @@ mod tests {
     fn eager_reads_continue_as_long_as_they_find_requests() {
         assert_eq!(reads_eagerly(1000, 1), 1000);
         assert_eq!(reads_eagerly(1000, 3), 1000);
-        // All until the misses exceed the limit, then only a few.
+        // All connections are read eagerly until the misses exceed the limit, and then only a few.
         let first = reads_eagerly(1000, u32::MAX);
         assert!((100..300).contains(&first), "{first}");
         let then = reads_eagerly(1000, u32::MAX);
         assert!((100..200).contains(&then), "{then}");
-        // Once requests are found again, all are read after a few connections.
+        // Once requests are found again, all connections are read eagerly after a few connections.
         let again = reads_eagerly(1000, 1);
         assert!(again > 980, "{again}");
         assert_eq!(reads_eagerly(1000, 1), 1000);

@@ -1,11 +1,11 @@
-//! Header names and values that other software would interpret differently.
+//! Handling of header names and values that other software would interpret differently.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 
 use super::framing::percent_encode;
 
-/// Headers that frame a request, identify its client or affect the decision, here or on the way to
-/// the site.
+/// The headers that frame a request, identify its client or affect the decision, in this program or
+/// on the way to the site.
 ///
 /// A name without a hyphen cannot be misspelt; `signature` is listed because of trailers.
 const NAMES: [&str; 6] = [
@@ -16,14 +16,14 @@ const NAMES: [&str; 6] = [
     "user-agent",
     "x-real-ip",
 ];
-/// Prefixes of headers in which a proxy or robot detector reports the visitor's identity.
+/// The prefixes of headers in which a proxy or robot detector reports the visitor's identity.
 const IDENTITY_PREFIXES: [&str; 4] = [
     "x-forwarded",
     "x-original-",
     "x-real-ip",
     "x-robot-detection",
 ];
-/// Prefixes of further headers that frame a request, identify its client or affect the decision.
+/// The prefixes of other headers that frame a request, identify its client or affect the decision.
 const PREFIXES: [&str; 9] = [
     "accept-",
     "content-",
@@ -38,13 +38,14 @@ const PREFIXES: [&str; 9] = [
 
 /// Removes headers with misspelt names, and trims spaces around values.
 ///
-/// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875 §4.1.18): they
-/// treat `User_Agent` as a `User-Agent` that no check has seen. Such a header is removed if the
-/// correctly spelt one frames the message, identifies the client or affects the decision. Others,
-/// such as `api_key` and gRPC metadata, are kept. In HTTP/1.1 spaces around a value are not part of
-/// it (RFC 9112 §5.1); in HTTP/2 they are forbidden (RFC 9113 §8.2.1).
+/// CGI and its descendants map `-`, `_`, `.` and other characters to one character (RFC 3875
+/// §4.1.18), so they treat `User_Agent` as a `User-Agent` that no check has seen. Such a header is
+/// removed if the correctly spelt header frames the message, identifies the client or affects the
+/// decision. Other headers, such as `api_key` and gRPC metadata, are kept. In HTTP/1.1, spaces
+/// around a value are not part of the value (RFC 9112 §5.1); in HTTP/2, they are forbidden (RFC
+/// 9113 §8.2.1).
 ///
-/// A [`Listener`](super::Listener) does this for each request.
+/// A [`Listener`](super::Listener) calls this function for each request.
 ///
 /// # Example
 ///
@@ -65,11 +66,11 @@ pub fn clean_headers(headers: &mut HeaderMap) {
     trim_values(headers);
 }
 
-/// Normalises a request parsed by hyper in the same way as a plain one; returns `true` if a removed
-/// header could have been mistaken for a proxy's report about the visitor.
+/// Normalises a request parsed by hyper in the same way as a plain request. Returns `true` if a
+/// removed header could have been mistaken for a proxy's report about the visitor.
 pub(super) fn clean<B>(request: &mut Request<B>) -> bool {
     let is_forged = strip_misspelt(request.headers_mut());
-    // hyper trims the values of HTTP/1, and `RequestFraming` has encoded the target.
+    // For HTTP/1, hyper trims the values, and `RequestFraming` has encoded the target.
     if request.version() == Version::HTTP_2 {
         trim_values(request.headers_mut());
         encode_target(request.uri_mut());
@@ -86,7 +87,7 @@ pub(crate) fn trim_values(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns `true` if a name is a misspelt form of a header that affects decisions.
+/// Returns `true` if a name is a misspelt form of the name of a header that affects decisions.
 pub(super) fn is_misspelt(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     name.iter().any(|byte| is_odd(*byte)) && is_guarded(name)
@@ -112,9 +113,8 @@ pub(crate) fn is_guarded(name: &[u8]) -> bool {
 
 /// Returns `true` if `Connection` names a header that identifies a visitor.
 ///
-/// A proxy removes the headers that `Connection` names (RFC 9110 §7.6.1), so the server behind it
-/// would see a different visitor from the one that the proxy sees. No client has a legitimate
-/// reason for this.
+/// A proxy removes the headers that `Connection` names (RFC 9110 §7.6.1), so the proxy and the
+/// server behind it would see different visitors. No client has a legitimate reason for this.
 pub fn withholds<'v>(lines: impl Iterator<Item = &'v HeaderValue>) -> bool {
     let mut options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     options.any(|option| {
@@ -135,9 +135,9 @@ pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
     name.len() >= prefix.len() && name.iter().zip(prefix).all(is_like)
 }
 
-/// Returns `true` if a byte of a name may be mistaken for a hyphen.
+/// Returns `true` if a byte in a header name may be mistaken for a hyphen.
 fn is_odd(byte: u8) -> bool {
-    // A table, because every byte of every name of every request is looked up.
+    // This is a table, because every byte of every name of every request is looked up.
     #[expect(
         clippy::indexing_slicing,
         reason = "evaluated at compile time, where an error would be reported"
@@ -171,15 +171,15 @@ fn trim(value: &mut HeaderValue) {
     let bytes = bytes.get(start..).unwrap_or_default();
     let end = bytes.iter().rev().take_while(|byte| is_blank(byte)).count();
     let bytes = bytes.get(..bytes.len() - end).unwrap_or_default();
-    // Part of a valid value is a valid value.
+    // A part of a valid value is itself a valid value.
     if let Ok(mut trimmed) = HeaderValue::from_bytes(bytes) {
         trimmed.set_sensitive(value.is_sensitive());
         *value = trimmed;
     }
 }
 
-/// Percent-encodes non-ASCII bytes in a target (RFC 3986 §2.1); for HTTP/1.1 this has been done
-/// earlier.
+/// Percent-encodes non-ASCII bytes in a request target (RFC 3986 §2.1), which for HTTP/1.1 has been
+/// done earlier.
 fn encode_target(uri: &mut Uri) {
     let is_raw = |target: &&http::uri::PathAndQuery| !target.as_str().is_ascii();
     let Some(target) = uri.path_and_query().filter(is_raw) else {

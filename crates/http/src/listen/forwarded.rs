@@ -1,17 +1,18 @@
-//! The `Forwarded` header (RFC 7239).
+//! Parsing of the `Forwarded` header (RFC 7239).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// One hop of a `Forwarded` header.
+/// One hop in a `Forwarded` header.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Element {
-    /// Address of the hop; `None` for `unknown` and obfuscated names (RFC 7239 §6.2, §6.3).
+    /// The address of the hop, or `None` for `unknown` and obfuscated names (RFC 7239 §6.2, §6.3).
     pub(super) node: Option<IpAddr>,
     /// Whether the hop received the request over HTTPS, if specified (RFC 7239 §5.4).
     pub(super) https: Option<bool>,
 }
 
-/// Parses one line; returns `None` if it violates the grammar of RFC 7239 §4.
+/// Parses one line of a `Forwarded` header; returns `None` if the line violates the grammar of RFC
+/// 7239 §4.
 pub(super) fn parse(line: &[u8]) -> Option<Vec<Element>> {
     let mut parser = Parser { rest: line };
     let mut elements = Vec::new();
@@ -31,7 +32,8 @@ pub(super) fn parse(line: &[u8]) -> Option<Vec<Element>> {
     }
 }
 
-/// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
+/// Parses a node such as `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or
+/// `[2001:db8::1]:80`.
 pub(super) fn parse_node(text: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(text).ok()?;
     let addr = if let Some(bracketed) = text.strip_prefix('[') {
@@ -54,12 +56,12 @@ fn is_port_suffix(suffix: &str) -> bool {
     suffix.is_empty() || suffix.strip_prefix(':').is_some_and(is_port)
 }
 
-/// Returns `true` for a port of at most five digits, or an obfuscated port (RFC 7239 §6).
+/// Returns `true` if a port has at most five digits or is obfuscated (RFC 7239 §6).
 fn is_port(port: &str) -> bool {
     let is_obfuscating = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     match port.strip_prefix('_') {
         Some(name) => !name.is_empty() && name.bytes().all(is_obfuscating),
-        // Parsing alone would accept a sign and any number of zeros.
+        // Parsing a number would also accept a sign and any number of zeros.
         None => {
             port.len() <= 5
                 && port.bytes().all(|byte| byte.is_ascii_digit())
@@ -81,7 +83,7 @@ impl Parser<'_> {
             if !matches!(self.rest.first(), None | Some(b';' | b',')) {
                 let (name, value) = self.pair()?;
                 if name.eq_ignore_ascii_case(b"for") {
-                    // Each parameter may occur once in an element (RFC 7239 §4).
+                    // Each parameter may occur only once in an element (RFC 7239 §4).
                     if std::mem::replace(&mut seen_for, true) {
                         return None;
                     }
@@ -154,7 +156,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns `true` for bytes that are allowed in a token (RFC 9110 §5.6.2).
+/// Returns `true` if a byte is allowed in a token (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -5,16 +5,17 @@ use std::{borrow::Cow, io::Write as _, mem};
 
 use http::{Uri, uri::InvalidUri};
 
-/// Number of bytes kept of a line that arrives in pieces: enough for a name and a length.
+/// The number of bytes that are kept of a line that arrives in pieces, which suffices for a name
+/// and a length.
 const KEPT_BYTES: usize = 256;
 
-/// Scanner that checks a client's bytes before the parser reads them.
+/// A scanner that checks a client's bytes before the parser reads them.
 ///
 /// hyper treats a bare line feed as the end of the trailers, or as the first byte of a trailer, and
-/// so skips the next request; it removes a `Content-Length` next to a `Transfer-Encoding` before
-/// any check; it refuses targets with non-ASCII bytes that are not UTF-8, and cuts targets at `#`.
-/// The scanner cuts the bytes before a line that violates the chunked coding, detects two lengths,
-/// and encodes non-ASCII bytes and `#` in a target as `%XX`.
+/// so skips the next request. It removes a `Content-Length` next to a `Transfer-Encoding` before
+/// any check, rejects targets with non-ASCII bytes that are not UTF-8, and cuts targets off at `#`.
+/// The scanner discards all bytes from the start of a line that violates the chunked coding,
+/// detects requests with two lengths, and encodes non-ASCII bytes and `#` in a target as `%XX`.
 ///
 /// # Example
 ///
@@ -31,11 +32,11 @@ const KEPT_BYTES: usize = 256;
 pub struct RequestFraming {
     state: State,
     head: Head,
-    /// Start of a line whose end has not arrived.
+    /// The start of a line whose end has not arrived.
     partial: PartialLine,
     heads: u32,
     longest_line: usize,
-    /// Whether the last request asked to switch protocols, so that bytes other than HTTP may
+    /// Whether the last request asked for a protocol switch, so that bytes other than HTTP may
     /// follow.
     may_switch: bool,
     /// Whether the last request head leaves the end of the body ambiguous.
@@ -48,19 +49,19 @@ pub struct RequestFraming {
 enum State {
     #[default]
     Head,
-    /// Body of which the given number of bytes is left (RFC 9112 §6.2).
+    /// A body with a known length, of which the given number of bytes is left (RFC 9112 §6.2).
     Length(u64),
-    /// Line that contains a chunk's size.
+    /// A line that contains a chunk's size.
     Size,
     Data(u64),
-    /// Line end after a chunk's data.
+    /// The line end after a chunk's data.
     DataEnd,
     Trailers,
     /// No more bytes of the connection may be read (RFC 9112 §11.2).
     Over,
 }
 
-/// Properties that the lines of a head have established so far.
+/// The properties of a head that follow from its lines so far.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -76,32 +77,32 @@ struct Head {
     asks_to_switch: bool,
 }
 
-/// Start of a line that arrives in pieces.
+/// The kept start of a line that arrives in pieces.
 #[derive(Debug, Default)]
 struct PartialLine {
     start: Vec<u8>,
     len: usize,
     ends_with_cr: bool,
-    /// Whether the line is a request line whose target has begun.
+    /// Whether the line is a request line and its target has begun.
     is_target: bool,
 }
 
-/// Complete line without its line end.
+/// A complete line without its line end.
 #[derive(Clone, Copy)]
 struct Line<'l> {
-    /// The whole line, or the part of its start that was kept.
+    /// The whole line, or the start of the line that was kept.
     start: &'l [u8],
     len: usize,
     ends_with_cr: bool,
 }
 
-/// Error for a line that violates the grammar.
+/// An error for a line that violates the grammar of HTTP/1.
 struct Malformed;
 
 impl RequestFraming {
-    /// Scans the next bytes and returns those that the parser may read.
+    /// Scans the next bytes, and returns the bytes that the parser may read.
     ///
-    /// These are the bytes up to the first error, with raw bytes in targets encoded.
+    /// The returned bytes end before the first error, and raw bytes in targets are encoded.
     pub fn follow<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let mut rest = bytes;
         let mut rewritten = RewrittenBytes::default();
@@ -127,8 +128,8 @@ impl RequestFraming {
                     let (part, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
                     if let Some(raw) = self.raw_target(part) {
                         rewritten.encode(bytes, at + raw, at + len);
-                        // The line limit applies to what the service sees, which may be three times
-                        // as long.
+                        // The line limit applies to the encoded line, which may be three times as
+                        // long.
                         let may_be = "%XX".len() * (self.partial.len + len);
                         self.longest_line = self.longest_line.max(may_be);
                     }
@@ -153,7 +154,8 @@ impl RequestFraming {
         self.heads
     }
 
-    /// Returns `true` if the last head leaves the end of its body ambiguous; reading then stops.
+    /// Returns `true` if the last request head leaves the end of its body ambiguous, so that
+    /// reading stops.
     pub(super) fn is_unclear(&self) -> bool {
         self.is_unclear
     }
@@ -163,12 +165,12 @@ impl RequestFraming {
         self.longest_line.max(self.partial.len)
     }
 
-    /// Clears the request to switch protocols after a response that does not switch.
+    /// Forgets the request for a protocol switch after a response that does not switch protocols.
     pub(super) fn reset_switch(&mut self) {
         self.may_switch = false;
     }
 
-    /// Returns the start of the target in a part of a line, if the part contains bytes to encode.
+    /// Returns the start of the target in a part of a line if the part contains bytes to encode.
     fn raw_target(&mut self, part: &[u8]) -> Option<usize> {
         if self.head.has_line || !matches!(self.state, State::Head) {
             return None;
@@ -179,7 +181,7 @@ impl RequestFraming {
             self.partial.is_target = true;
         }
         let is_raw = part.get(start..).is_some_and(is_raw);
-        // After an upgrade the bytes may belong to another protocol and must not be changed.
+        // After an upgrade, the bytes may belong to another protocol and must not be changed.
         (is_raw && !self.may_switch).then_some(start)
     }
 
@@ -210,15 +212,15 @@ impl RequestFraming {
                     self.end_head();
                 }
             }
-            // RFC 9112 §7.1: the chunk of size 0 is the last one.
+            // RFC 9112 §7.1: the chunk of size 0 is the last chunk.
             State::Size => {
                 self.state = match line.size().ok_or(Malformed)? {
                     0 => State::Trailers,
                     size => State::Data(size),
                 };
             }
-            // Both ends must be exactly CR LF: parsers differ on a bare line feed here (RFC 9112
-            // §2.2, §7.1).
+            // Both line ends must be exactly CR LF, because parsers disagree about a bare line feed
+            // here (RFC 9112 §2.2, §7.1).
             State::DataEnd if line.is_empty_and_strict() => self.state = State::Size,
             State::Trailers if line.is_empty_and_strict() => self.state = State::Head,
             State::Trailers if line.ends_with_cr && !line.start.is_empty() => {}
@@ -231,15 +233,16 @@ impl RequestFraming {
         let head = mem::take(&mut self.head);
         self.heads = self.heads.wrapping_add(1);
         self.may_switch = head.asks_to_switch;
-        // A coding together with a length, or in HTTP/1.0, is faulty framing (RFC 9112 §6.1).
+        // A transfer coding together with a length, or in HTTP/1.0, is faulty framing (RFC 9112
+        // §6.1).
         let has_both = head.has_coding && (head.is_http10 || head.length.is_some());
         self.is_unclear = head.is_wrong || has_both;
         self.state = match head.length {
             _ if self.is_unclear => State::Over,
-            // hyper refuses codings that do not end with `chunked` (RFC 9112 §6.3, rule 4).
+            // hyper rejects codings that do not end with `chunked` (RFC 9112 §6.3, rule 4).
             _ if head.has_coding => State::Size,
             Some(length @ 1..) => State::Length(length),
-            // Without either, a request has no body (RFC 9112 §6.3, rule 7).
+            // A request with neither a length nor a coding has no body (RFC 9112 §6.3, rule 7).
             Some(0) | None => State::Head,
         };
     }
@@ -258,12 +261,12 @@ impl Head {
             self.is_http10 = text.ends_with(b" HTTP/1.0");
             // RFC 9110 §9.3.6: a tunnel follows a successful CONNECT.
             self.asks_to_switch = text.starts_with(b"CONNECT ");
-            // The version of a line longer than the kept part is unknown: it matters only with
-            // chunks, which hyper refuses in HTTP/1.0.
+            // If the line is longer than the kept part, the version is unknown. The version matters
+            // only with chunks, which hyper rejects in HTTP/1.0.
             return false;
         }
         let Some(colon) = memchr::memchr(b':', text) else {
-            // hyper refuses a line without a colon (RFC 9112 §5).
+            // hyper rejects a line without a colon (RFC 9112 §5).
             return false;
         };
         let (name, value) = text.split_at_checked(colon).unwrap_or_default();
@@ -318,7 +321,7 @@ impl<'l> Line<'l> {
         self.start.is_empty() && self.len == "\r\n".len()
     }
 
-    /// Parses a chunk's size (RFC 9112 §7.1); its extensions (§7.1.1) are left to the parser.
+    /// Parses a chunk's size (RFC 9112 §7.1). Chunk extensions (§7.1.1) are left to the parser.
     fn size(self) -> Option<u64> {
         let digits = self
             .start
@@ -335,16 +338,16 @@ impl<'l> Line<'l> {
     }
 }
 
-/// Rewritten bytes that are passed on instead of the received ones.
+/// The rewritten bytes that are passed on instead of the received bytes.
 #[derive(Default)]
 struct RewrittenBytes {
     made: Vec<u8>,
-    /// Number of received bytes that are already included.
+    /// The number of received bytes that the rewritten bytes already include.
     taken: usize,
 }
 
 impl RewrittenBytes {
-    /// Writes a range of bytes, with unsafe bytes percent-encoded.
+    /// Writes a range of bytes, and percent-encodes unsafe bytes.
     #[cold]
     fn encode(&mut self, bytes: &[u8], start: usize, end: usize) {
         let before = bytes.get(self.taken..start).unwrap_or_default();
@@ -357,14 +360,15 @@ impl RewrittenBytes {
         if self.taken == 0 {
             return Cow::Borrowed(bytes);
         }
-        // Cut-off bytes are never included: they begin a line after all rewritten ones.
+        // Discarded bytes are never included, because they start with a line that follows all
+        // rewritten lines.
         let rest = bytes.get(self.taken..).unwrap_or_default();
         self.made.extend_from_slice(rest);
         Cow::Owned(self.made)
     }
 }
 
-/// Parses the target of a request line in the same way as the listeners of this crate.
+/// Parses the target of a request line in the same way as this crate's listeners.
 ///
 /// Non-ASCII bytes and `#` become `%XX` (RFC 3986 §2.1): programs disagree about the end of a
 /// target with a fragment, which RFC 9112 §3.2 does not allow.
@@ -381,12 +385,12 @@ pub fn read_target(target: &[u8]) -> Result<Uri, InvalidUri> {
     Uri::try_from(encoded)
 }
 
-/// Returns `true` if a target contains bytes to encode.
+/// Returns `true` if a request target contains bytes that must be percent-encoded.
 pub(super) fn is_raw(target: &[u8]) -> bool {
     !target.is_ascii() || memchr::memchr(b'#', target).is_some()
 }
 
-/// Appends a target with its non-ASCII bytes and `#` encoded as `%XX`.
+/// Appends a request target with its non-ASCII bytes and `#` encoded as `%XX`.
 pub(super) fn percent_encode(text: &[u8], output: &mut Vec<u8>) {
     for byte in text {
         if byte.is_ascii() && *byte != b'#' {
@@ -426,7 +430,8 @@ mod tests {
 
     const CHUNKS: &str = "Transfer-Encoding: chunked\r\n";
 
-    /// Returns the readable part of bytes that arrive in pieces, and whether reading has ended.
+    /// Returns the readable part of bytes that arrive in pieces, whether reading has ended, and the
+    /// number of heads.
     fn followed(bytes: &[u8], piece: usize) -> (String, bool, u32) {
         let (read, is_over, heads) = followed_bytes(bytes, piece);
         (String::from_utf8_lossy(&read).into_owned(), is_over, heads)

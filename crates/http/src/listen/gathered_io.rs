@@ -1,7 +1,9 @@
-//! Gathers the writes of an HTTP/2 connection and sends them once the connection is idle.
+//! Gathering of the writes on an HTTP/2 connection, which are sent after each poll of the
+//! connection.
 //!
 //! h2 flushes after every frame with a body, so eight responses that are ready at the same time
-//! would cost eight TLS records and system calls. Gathered, they cost one.
+//! would cost eight TLS records and system calls. If the writes are gathered, they cost one of
+//! each.
 
 use std::{
     cell::Cell,
@@ -15,29 +17,31 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use pin_project_lite::pin_project;
 
-/// Maximum number of gathered bytes: the size of the largest TLS record (RFC 8446 §5.1).
+/// The maximum number of gathered bytes, which is the size of the largest TLS record (RFC 8446
+/// §5.1).
 const MAX_GATHERED_BYTES: usize = 16 * 1024;
 
 thread_local! {
-    /// Spare buffer for the next connection that writes: unless a client is slow, everything is
+    /// A spare buffer for the next connection that writes. Unless a client is slow, all data is
     /// sent before another connection is polled.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Connection whose writes wait for [`Gathered::poll`].
+/// A connection whose writes wait for [`Gathered::poll`].
 ///
-/// Both holders of the lock belong to one task, so the lock is never contended.
+/// Both holders of the lock belong to the same task, so the lock is never contended.
 #[derive(Debug)]
 pub(super) struct GatheredIo<I>(Arc<Mutex<Gathering<I>>>);
 
 #[derive(Debug)]
 struct Gathering<I> {
     io: I,
-    /// Bytes that were written but not sent; an idle connection allocates no memory for them.
+    /// The bytes that were written but not sent yet; an idle connection allocates no memory for
+    /// them.
     gathered: Vec<u8>,
-    /// Number of gathered bytes that were already sent.
+    /// The number of gathered bytes that have already been sent.
     sent: usize,
-    /// Write error that occurred after the bytes were accepted.
+    /// A write error that occurred after the bytes were accepted.
     failure: Option<io::Error>,
 }
 
@@ -57,7 +61,7 @@ impl<I> GatheredIo<I> {
 }
 
 impl<I: Write + Unpin> Gathering<I> {
-    /// Accepts bytes to be sent, or sends them directly if there are too many to gather.
+    /// Accepts bytes to be sent later, or sends the bytes directly if there are too many to gather.
     fn poll_take(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let len = bufs.iter().map(|buf| buf.len()).sum();
         if self.gathered.len() + len > MAX_GATHERED_BYTES {
@@ -76,7 +80,7 @@ impl<I: Write + Unpin> Gathering<I> {
         Poll::Ready(Ok(len))
     }
 
-    /// Sends the bytes gathered from several writes.
+    /// Sends the bytes that were gathered from several writes.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.gathered.get(self.sent..) {
             match ready!(Pin::new(&mut self.io).poll_write(cx, rest))? {
@@ -124,7 +128,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
         self.lock().io.is_write_vectored()
     }
 
-    /// Only returns the last error; the bytes are sent by [`Gathered::poll`].
+    /// Returns only the last error; [`Gathered::poll`] sends the bytes.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(self.lock().failure.take().map_or(Ok(()), Err))
     }
@@ -137,7 +141,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
 }
 
 pin_project! {
-    /// Future of a connection that sends the gathered bytes after each poll.
+    /// The future of a connection that sends the gathered bytes after each poll.
     pub(super) struct Gathered<C, I> {
         #[pin]
         connection: C,
@@ -170,7 +174,7 @@ impl<C: Future, I: Write + Unpin> Future for Gathered<C, I> {
             let mut gathering = this.io.lock();
             if let Poll::Ready(Err(error)) = gathering.poll_send(cx) {
                 gathering.failure = Some(error);
-                // The connection queries the error at its next flush.
+                // The connection gets the error at its next flush.
                 cx.waker().wake_by_ref();
             }
         }

@@ -1,4 +1,4 @@
-//! Limits on request bodies that can only be checked while the body is read.
+//! Limits on request bodies that can be checked only while the body is being read.
 
 use std::{
     error::Error,
@@ -12,31 +12,32 @@ use pin_project_lite::pin_project;
 
 use super::idle::Activity;
 
-/// Guard for a request's body: limits its size and monitors its progress.
+/// A guard for a request's body, which limits the body's size and monitors its progress.
 ///
 /// A listener adds a guard to the extensions of each request with a body. A service must read the
 /// body through [`BodyGuard::watch`].
 #[derive(Clone, Debug)]
 pub struct BodyGuard {
     activity: Arc<Activity>,
-    /// Maximum size of the body in bytes; `u64::MAX` means no limit.
+    /// The maximum size of the body in bytes; `u64::MAX` means no limit.
     max_bytes: u64,
 }
 
-/// Error that occurs while a request's body is read.
+/// An error that occurs while a request's body is read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// The body exceeds the size limit.
+    /// The request's body exceeds the size limit.
     #[error("the request body is larger than {0} bytes")]
     TooLarge(u64),
-    /// The client's connection failed, or the body was malformed.
+    /// The client's connection failed, or the request's body was malformed.
     #[error(transparent)]
     Client(Box<dyn Error + Send + Sync>),
 }
 
 pin_project! {
-    /// Body that returns an error beyond its size limit and reports when it waits for the client.
+    /// A request body that returns an error beyond its size limit, and reports when it waits for
+    /// the client.
     #[derive(Debug)]
     pub struct GuardedBody<B> {
         #[pin]
@@ -47,8 +48,8 @@ pin_project! {
     }
 }
 
-/// Guard that counts a body while it waits for the client; dropped with the body, so that the count
-/// stays correct.
+/// A guard that counts a body while the body waits for the client. It is dropped with the body, so
+/// that the count stays correct.
 #[derive(Debug)]
 struct WaitGuard {
     activity: Arc<Activity>,
@@ -59,7 +60,7 @@ impl BodyGuard {
     pub(super) fn new(activity: Arc<Activity>, max_bytes: u64) -> Self {
         Self {
             activity,
-            // "No limit" is represented by the largest number, so that each frame needs a single
+            // "No limit" is represented by the largest number, so that each frame needs only one
             // subtraction.
             max_bytes: if max_bytes == 0 { u64::MAX } else { max_bytes },
         }
@@ -119,7 +120,7 @@ where
                 return Poll::Ready(None);
             }
         };
-        // A reader may stop at the last frame without polling for the end after it.
+        // A reader may stop after the last frame without polling for the end of the body.
         if is_end || frame.is_trailers() {
             this.waiting.activity.body_ends();
         }

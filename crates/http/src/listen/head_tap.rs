@@ -1,4 +1,4 @@
-//! Checks the request heads of an HTTP/1 connection before hyper reads them.
+//! Checking of the request heads on an HTTP/1 connection before hyper reads them.
 
 use std::{
     borrow::Cow,
@@ -15,15 +15,15 @@ use super::{
     framing::RequestFraming, idle::Activity, settings::ListenSettings, stream::read_again,
 };
 
-/// Stream whose requests are checked while they are read.
+/// A stream whose requests are checked while they are read.
 #[derive(Debug)]
 pub(super) struct TappedStream<S> {
     stream: S,
-    /// Bytes that were already read from the stream and are to be read again.
+    /// The bytes that were already read from the stream and are to be read again.
     unread: BytesMut,
-    /// Checked bytes that did not fit into the last read and are to be read next.
+    /// The checked bytes that did not fit into the last read and are to be read next.
     followed: BytesMut,
-    /// Scanner of the heads; `None` if nothing is checked.
+    /// The scanner that checks the heads; `None` if nothing is checked.
     tap: Option<HeadScanner>,
 }
 
@@ -31,14 +31,14 @@ pub(super) struct TappedStream<S> {
 struct HeadScanner {
     activity: Arc<Activity>,
     framing: RequestFraming,
-    /// Number of requests served earlier on the connection.
+    /// The number of requests served earlier on the connection.
     earlier: u32,
     max_line_bytes: usize,
 }
 
 impl<S> TappedStream<S> {
-    /// Wraps a connection with the bytes already read in `unread`; without an `activity` nothing is
-    /// checked.
+    /// Wraps a connection; `unread` contains the bytes already read. If `activity` is `None`,
+    /// nothing is checked.
     pub(super) fn new(
         stream: S,
         unread: BytesMut,
@@ -68,7 +68,7 @@ impl<S> TappedStream<S> {
 }
 
 impl HeadScanner {
-    /// Checks the bytes read; returns those that hyper may see.
+    /// Checks the bytes read, and returns the bytes that hyper may see.
     fn follow<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Cow<'b, [u8]>> {
         let Activity {
             head_flags: heads, ..
@@ -77,8 +77,8 @@ impl HeadScanner {
             return Ok(Cow::Borrowed(bytes));
         }
         let number = |heads| self.earlier.wrapping_add(heads);
-        // A request to switch protocols that got a response other than 101 is followed by requests
-        // again (RFC 9110 §7.8).
+        // If a request to switch protocols gets a response other than 101, more requests follow it
+        // (RFC 9110 §7.8).
         let is_answered = !self.activity.is_serving();
         if is_answered && self.activity.requests() == number(self.framing.heads()) {
             self.framing.reset_switch();
@@ -90,7 +90,8 @@ impl HeadScanner {
         if self.framing.is_unclear() {
             heads.unclear.store(number(self.framing.heads()), Relaxed);
         }
-        // Others may parse these bytes as a request, so the connection ends (RFC 9112 §11.2).
+        // Other servers may parse these bytes as a request, so the connection ends (RFC 9112
+        // §11.2).
         if followed.is_empty() {
             return Err(wrong());
         }
@@ -138,8 +139,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
                 let len = followed.len();
                 buf.set_filled(before + len);
             }
-            // Percent-encoding makes a target up to three times as long, so it may not fit into
-            // `buf`.
+            // Percent-encoding makes a target up to three times as long, so the target may not fit
+            // into `buf`.
             Cow::Owned(followed) => {
                 buf.set_filled(before);
                 this.followed.extend_from_slice(&followed);

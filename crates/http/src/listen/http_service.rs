@@ -14,46 +14,47 @@ use tower_service::Service;
 
 use super::request_context::RequestContext;
 
-/// Service that a listener serves; it is called by reference, so it need not be cloned for each
-/// request.
+/// A service that a listener serves. The service is called by reference, so it need not be cloned
+/// for each request.
 pub trait HttpService: Clone + Send + 'static {
-    /// Body of the service's responses.
+    /// The body of the service's responses.
     type ResponseBody: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
-    /// Type of the service's response heads that are encoded in advance.
+    /// The type of the service's pre-encoded response heads.
     type ReadyHead: ReadyHead;
 
-    /// Future of a response that is not immediately available.
+    /// The future of a response that is not immediately available.
     type Future: Future<Output = Result<Response<Self::ResponseBody>, Infallible>> + Send;
 
     /// Whether the service accepts bodiless requests that hyper has not parsed.
     const TAKES_BODILESS: bool;
 
-    /// Responds to a request, immediately or later.
+    /// Responds to a request immediately or later.
     ///
-    /// The request is passed by reference, because each move copies a whole [`Request`]. A service
-    /// takes out the parts that it needs later.
+    /// The request is passed by reference, because each move would copy a whole [`Request`]. A
+    /// service takes out the parts of the request that it needs later.
     fn respond(
         &self,
         request: &mut Request<RequestContext>,
     ) -> ServiceResponse<Self::ResponseBody, Self::ReadyHead, Self::Future>;
 }
 
-/// Head of a response without a body, encoded once and sent many times.
+/// The head of a response without a body, encoded once and sent many times.
 ///
-/// The head has no `Connection`, `Content-Length` or `Date`: the listener adds them.
+/// The head contains no `Connection`, `Content-Length` or `Date` header, because the listener adds
+/// these headers.
 pub trait ReadyHead: fmt::Debug + Send + 'static {
     /// Returns the status of the response.
     fn status(&self) -> StatusCode;
 
-    /// Returns the HTTP/1.1 status line and header lines.
+    /// Returns the HTTP/1.1 status line and header lines of the response.
     fn lines(&self) -> &[u8];
 
-    /// Creates a response whose headers reuse the memory of `reused`.
+    /// Creates a response with this head, whose header map reuses the memory of `reused`.
     fn response<B>(&self, body: B, reused: HeaderMap) -> Response<B>;
 }
 
-/// Implementation for services that encode no heads in advance.
+/// This implementation is for services that encode no heads in advance.
 impl ReadyHead for Infallible {
     fn status(&self) -> StatusCode {
         match *self {}
@@ -68,7 +69,7 @@ impl ReadyHead for Infallible {
     }
 }
 
-/// Response of an [`HttpService`], or the future of one.
+/// The response of an [`HttpService`], or a future that resolves to the response.
 #[derive(Debug)]
 pub enum ServiceResponse<B, H, F> {
     /// The response is available immediately.
@@ -80,13 +81,13 @@ pub enum ServiceResponse<B, H, F> {
 }
 
 impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
-    /// Returns the response if available; its headers may reuse the memory of `reused`.
+    /// Returns the response if it is available; its headers may reuse the memory of `reused`.
     ///
     /// `body` creates the body; its argument is `None` for a head that was encoded in advance.
     ///
     /// # Errors
     ///
-    /// Returns the future if the response is not available yet.
+    /// Returns the future of the response if the response is not available yet.
     pub fn into_response<C>(
         self,
         reused: &mut HeaderMap,
@@ -100,8 +101,8 @@ impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
     }
 }
 
-/// Adapter that serves a Tower service as an [`HttpService`] and puts the client into the
-/// extensions.
+/// An adapter that serves a Tower service as an [`HttpService`], and adds the client's address to
+/// each request's extensions.
 #[derive(Clone, Debug)]
 pub struct TowerAdapter<S>(pub S);
 
@@ -117,20 +118,21 @@ where
     type ReadyHead = Infallible;
     type Future = AdapterFuture<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
 
-    /// `false`, because requests have hyper's body type, which only hyper can create.
+    /// This is `false`, because requests have hyper's body type, which only hyper can create.
     const TAKES_BODILESS: bool = false;
 
     fn respond(
         &self,
         request: &mut Request<RequestContext>,
     ) -> ServiceResponse<B, Infallible, Self::Future> {
-        // Unreachable: without `TAKES_BODILESS` every request comes from hyper, with a body.
+        // This is unreachable: without `TAKES_BODILESS`, every request comes from hyper and has a
+        // body.
         let (parts, Some(body)) = RequestContext::extended(request) else {
             return ServiceResponse::Later(AdapterFuture::Never);
         };
         let request = Request::from_parts(parts, body);
         let mut service = self.0.clone();
-        // Most services are always ready; they are called without the box of a `Oneshot`.
+        // Most services are always ready and are called without the box of a `Oneshot`.
         let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
         ServiceResponse::Later(match ready {
             Poll::Ready(Ok(())) => AdapterFuture::Calling {
@@ -144,20 +146,20 @@ where
 }
 
 pin_project! {
-    /// Future that resolves to a service's response.
+    /// A future that resolves to a service's response.
     #[project = AdapterProjection]
     pub enum AdapterFuture<F, W> {
-        /// The service was ready and has been called.
+        /// The service was ready and has been called with the request.
         Calling {
             #[pin]
             future: F,
         },
-        /// The service is called once it is ready.
+        /// The service will be called once it is ready.
         AwaitingReady {
             #[pin]
             future: W,
         },
-        /// There was no request to pass to the service.
+        /// There is no request to pass to the service.
         Never,
     }
 }

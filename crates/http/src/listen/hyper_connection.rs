@@ -1,4 +1,5 @@
-//! Connections that hyper serves: HTTP/2, and HTTP/1 requests that are not plain.
+//! Connections that hyper serves: HTTP/2 connections, and HTTP/1 connections with requests that are
+//! not plain.
 
 use std::{
     pin::{Pin, pin},
@@ -25,21 +26,23 @@ use super::{
     stream::Stream,
 };
 
-/// Minimum buffer size for a request's head.
+/// The minimum buffer size for a request's head.
 const MIN_HEAD_BYTES: usize = 8 * 1024;
-/// Maximum number of body bytes that are read or written at a time.
+/// The maximum number of body bytes that are read or written at a time.
 const MAX_READ_BYTES: usize = 64 * 1024;
-/// Number of headers that hyper parses on the stack; any other limit costs an allocation.
+/// The number of headers that hyper parses on the stack; any other limit costs an allocation.
 const FREE_HEADERS: usize = 100;
-/// Maximum number of open streams of one HTTP/2 connection.
+/// The maximum number of open streams on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;
-/// Maximum number of streams that a client may reset before they are processed (CVE-2023-44487).
+/// The maximum number of streams that a client may reset before they are processed
+/// (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 32;
-/// Maximum number of streams that the listener may reset because of a client's errors
+/// The maximum number of streams that the listener may reset because of a client's errors
 /// (CVE-2025-8671).
 const MAX_ERROR_RESETS: usize = 64;
 
-/// Serves the rest of a connection with hyper; `unread` contains the bytes already read from it.
+/// Serves the rest of a connection with hyper; `unread` contains the bytes already read from the
+/// connection.
 pub(super) async fn serve<S: HttpService>(
     service: ConnectionService<S>,
     stream: Stream,
@@ -50,7 +53,7 @@ pub(super) async fn serve<S: HttpService>(
     let (shared, activity) = (Arc::clone(&service.shared), Arc::clone(&service.activity));
     let settings = &shared.settings;
     let is_http2 = activity.is_multiplexed();
-    // HTTP/2 frames mark the end of a message (RFC 9113 §8.1), so there is nothing else to check.
+    // HTTP/2 frames mark the end of a message (RFC 9113 §8.1), so nothing else has to be checked.
     let tapped_by = (!is_http2).then(|| Arc::clone(&activity));
     let stream = TappedStream::new(stream, unread, tapped_by, settings);
     let io = ConnectionIo::new(stream, activity, permit, settings.refusal_line);
@@ -60,12 +63,13 @@ pub(super) async fn serve<S: HttpService>(
         let finish = |connection: Pin<&mut Gathered<_, _>>| {
             connection.with(http2::Connection::graceful_shutdown);
         };
-        // Boxed: its state is much larger than that of HTTP/1, whose connections would pay for it.
+        // The state is boxed, because it is much larger than that of HTTP/1 and would enlarge
+        // HTTP/1 connections.
         let mut connection = Box::pin(connection);
         drive(connection.as_mut(), finish, deadlines).await
     } else {
         let connection = http1_builder(settings)
-            // During a drain the first response already contains `close` (RFC 9112 §9.6).
+            // During a drain, the first response already contains `close` (RFC 9112 §9.6).
             .keep_alive(!deadlines.is_finishing)
             .serve_connection(io, service)
             .with_upgrades();
@@ -107,7 +111,7 @@ fn http2_builder(
     builder
 }
 
-/// Executor whose tasks are awaited at shutdown.
+/// An executor that tracks its tasks, so that they are awaited at shutdown.
 #[derive(Clone, Debug)]
 pub(crate) struct TrackedExecutor(pub(crate) TaskTracker);
 

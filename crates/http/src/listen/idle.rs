@@ -5,56 +5,56 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Minimum number of body bytes that a client must send within each idle timeout.
+/// The minimum number of body bytes that a client must send within each idle timeout.
 ///
-/// Without this minimum, an occasional byte would keep a connection, and one to the upstream, open
-/// indefinitely.
+/// Without this minimum, an occasional byte would keep a connection, and the corresponding
+/// connection to the upstream, open indefinitely.
 const MIN_BODY_BYTES: u64 = 1024;
 
-/// Counters of the events on a connection, without a clock.
+/// Counters of the events on a connection, which use no clock.
 ///
-/// One timer per connection checks them ([`IdleWatch`]); separate timers for each request and each
-/// read would cost more than the rest of a small request's I/O.
+/// One timer per connection checks the counters ([`IdleWatch`]). Separate timers for each request
+/// and each read would cost more than the rest of a small request's I/O.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    /// Whether several requests are served concurrently, each by its own task.
+    /// Whether several requests on the connection are served concurrently, each by its own task.
     is_multiplexed: bool,
     reads: AtomicU32,
     writes: AtomicU32,
-    /// Whether a write waits for the client to accept data.
+    /// Whether a write is waiting for the client to accept data.
     blocked: AtomicBool,
     requests: AtomicU32,
     in_flight: AtomicU32,
-    /// Number of response pieces on streams; `waiting` counts those that wait for the client's
-    /// window.
+    /// The number of response pieces on streams; `waiting` counts the pieces that wait for the
+    /// client's window.
     pieces: AtomicU32,
     waiting: AtomicU32,
-    /// Value of the counter `reads` when the last request ended.
+    /// The value that the counter `reads` had when the last request ended.
     reads_when_idle: AtomicU32,
-    /// Number of requests with a body that the service is waiting for.
+    /// The number of requests with a body that the service is waiting for.
     awaited_bodies: AtomicU32,
-    /// Number of received body bytes.
+    /// The number of bytes received in request bodies.
     body_bytes: AtomicU64,
-    /// Whether the last guarded body was read to its end.
+    /// Whether the last guarded request body was read to its end.
     body_ended: AtomicBool,
-    /// HTTP/1: whether the last response began before the body of its request had ended.
+    /// Whether the last response began before the body of its request had ended (HTTP/1 only).
     answers_early: AtomicBool,
-    /// Number of requests in flight whose responses have begun.
+    /// The number of requests in flight whose responses have begun.
     answering: AtomicU32,
     /// Whether the connection ends with the response to the last request.
     ends: AtomicBool,
-    /// HTTP/1: properties of the heads that were read.
+    /// The properties of the request heads that were read (HTTP/1 only).
     pub(super) head_flags: HeadFlags,
 }
 
-/// Properties of the heads on one HTTP/1 connection that hyper does not expose.
+/// The properties of the request heads on one HTTP/1 connection that hyper does not expose.
 #[derive(Debug, Default)]
 pub(super) struct HeadFlags {
     /// Whether a line of a request head exceeded the size limit.
     pub(super) is_long: AtomicBool,
     /// Whether the connection has become a tunnel and carries no more requests.
     pub(super) is_over: AtomicBool,
-    /// Number of the request whose body length is ambiguous; zero if there is none.
+    /// The number of the request whose body length is ambiguous; zero if there is no such request.
     pub(super) unclear: AtomicU32,
 }
 
@@ -66,7 +66,7 @@ impl Activity {
         }
     }
 
-    /// Returns `true` if several requests are served concurrently.
+    /// Returns `true` if several requests on the connection are served concurrently.
     pub(super) fn is_multiplexed(&self) -> bool {
         self.is_multiplexed
     }
@@ -130,13 +130,12 @@ impl Activity {
         self.body_ended.load(Relaxed)
     }
 
-    /// Records that the response begins while the body of the request may still be sent.
+    /// Records that the response begins before the request's body has ended.
     pub(super) fn answers_early(&self) {
         self.answers_early.store(true, Relaxed);
     }
 
-    /// Returns `true` if the last response began before the body of its request had ended, but only
-    /// once.
+    /// Returns `true` once if the last response began before the body of its request had ended.
     pub(super) fn take_early_answer(&self) -> bool {
         self.answers_early.swap(false, Relaxed)
     }
@@ -168,12 +167,12 @@ impl Activity {
         self.waiting.fetch_sub(1, Relaxed);
     }
 
-    /// Increments a counter that several request tasks may change.
+    /// Increments a counter that the tasks of several requests may change.
     fn add(&self, count: &AtomicU32) {
         if self.is_multiplexed {
             count.fetch_add(1, Relaxed);
         } else {
-            // HTTP/1 has one task per connection: a load and a store suffice, without a lock.
+            // HTTP/1 has one task per connection, so a load and a store without a lock suffice.
             add_alone(count);
         }
     }
@@ -189,19 +188,20 @@ impl Activity {
     fn phase(&self) -> Phase {
         let multiplexed = self.is_multiplexed;
         let requests = self.requests.load(Relaxed);
-        // Checked first: a client that reads nothing stalls the connection, whatever else happens.
+        // This is checked first, because a client that reads nothing stalls the connection,
+        // whatever else happens.
         if self.blocked.load(Relaxed) {
             return Phase::Stalled(self.writes.load(Relaxed));
         }
         let in_flight = self.in_flight.load(Relaxed);
         if multiplexed && in_flight > 0 && self.waiting.load(Relaxed) >= in_flight {
-            // `reads` and `writes` do not count here, because pings would keep a connection alive
-            // on which no stream moves (RFC 9113 §6.7).
+            // `reads` and `writes` are ignored here, because pings would keep a connection alive on
+            // which no stream makes progress (RFC 9113 §6.7).
             return Phase::Stalled(self.pieces.load(Relaxed));
         }
         if in_flight > 0 {
-            // Once a response has begun (an event stream, a tunnel), both sides may be silent for a
-            // long time.
+            // Once a response has begun, both sides may be silent for a long time, as with an event
+            // stream or a tunnel.
             let awaited = self.awaited_bodies.load(Relaxed);
             let uploads = awaited >= in_flight && self.answering.load(Relaxed) == 0;
             return if uploads {
@@ -210,7 +210,7 @@ impl Activity {
                 Phase::Busy
             };
         }
-        // A read since the last request is the start of a head; over HTTP/2 it may be a ping.
+        // A read since the last request is the start of a head; over HTTP/2, it may be a ping.
         let unread = self.reads.load(Relaxed) == self.reads_when_idle.load(Relaxed);
         if requests == 0 || !(multiplexed || unread) {
             Phase::Head(requests)
@@ -220,12 +220,12 @@ impl Activity {
     }
 }
 
-/// Increments a counter that only the connection's own task changes and others may read.
+/// Increments a counter that only the connection's own task changes and that other tasks may read.
 fn add_alone(count: &AtomicU32) {
     count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// Event that a connection is waiting for, with a count; equal values mean that there was no
+/// The event for which a connection is waiting, with a count; equal values mean that there was no
 /// progress.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
@@ -237,11 +237,11 @@ enum Phase {
     Upload(u64),
     /// The connection waits for the client to read the data that was sent.
     Stalled(u32),
-    /// The connection waits for the service's response.
+    /// The connection waits for the service to respond.
     Busy,
 }
 
-/// Monitor of one connection that detects timeouts.
+/// A monitor that detects timeouts on one connection.
 #[derive(Debug)]
 pub(super) struct IdleWatch {
     header_timeout: Duration,
@@ -250,11 +250,11 @@ pub(super) struct IdleWatch {
     since: Instant,
 }
 
-/// Action to be taken on a connection that has timed out.
+/// The action to take on a connection that has timed out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum IdleAction {
     Keep,
-    /// Shut the connection down, because nothing is in flight.
+    /// Shut the connection down, because no request is in flight.
     Close,
     /// Close the connection immediately, because the client is too slow.
     Cut,
@@ -270,9 +270,11 @@ impl IdleWatch {
         }
     }
 
-    /// Returns the time between two checks: a quarter of the shorter limit, to bound the overrun.
+    /// Returns the time between two checks, which is a quarter of the shorter timeout, so that
+    /// timeouts are detected in time.
     pub(super) fn period(&self) -> Duration {
-        // Avoids a busy loop for tiny limits, and minutes of dead connections for huge ones.
+        // The bounds avoid a busy loop for very short timeouts, and dead connections that last for
+        // minutes for very long timeouts.
         (self.header_timeout.min(self.idle_timeout) / 4)
             .clamp(Duration::from_millis(10), Duration::from_secs(15))
     }
@@ -288,7 +290,7 @@ impl IdleWatch {
             Phase::Head(_) => (self.header_timeout, IdleAction::Cut),
             Phase::Idle(_) => (self.idle_timeout, IdleAction::Close),
             Phase::Stalled(_) | Phase::Upload(_) => (self.idle_timeout, IdleAction::Cut),
-            // The service has its own timeouts.
+            // The service enforces its own timeouts.
             Phase::Busy => return IdleAction::Keep,
         };
         if now.duration_since(self.since) >= limit {
@@ -300,18 +302,19 @@ impl IdleWatch {
 }
 
 impl HeadFlags {
-    /// Returns `true` if a line of a request head may exceed the size limit.
+    /// Returns `true` if a line of a request head on the connection may exceed the size limit.
     pub(super) fn is_long(&self) -> bool {
         self.is_long.load(Relaxed)
     }
 
-    /// Stops all checks, because the connection has become a tunnel.
+    /// Stops all checks of the connection, because it has become a tunnel.
     pub(super) fn end(&self) {
         self.is_over.store(true, Relaxed);
     }
 
-    /// Returns `true` if this request has a `Content-Length` in addition to chunks (RFC 9112 §6.1)
-    /// or an invalid one (RFC 9112 §6.3), so that another parser might see a different request.
+    /// Returns `true` if this request has a `Content-Length` in addition to chunks (RFC 9112 §6.1),
+    /// or an invalid `Content-Length` (RFC 9112 §6.3), so that another parser might see a different
+    /// request.
     pub(super) fn is_unclear(&self, number: u32) -> bool {
         self.unclear.load(Relaxed) == number
     }
@@ -340,8 +343,8 @@ mod tests {
             }
         }
 
-        /// Polls the watch at its interval until it returns an action; returns the seconds that
-        /// have passed.
+        /// Polls the watch at its interval until it returns an action, and returns the seconds that
+        /// have passed and the action.
         fn seconds_until_action(&mut self) -> Option<(u64, IdleAction)> {
             let start = self.now;
             while self.now - start < Duration::from_mins(10) {

@@ -13,21 +13,23 @@ use super::{
     connection_permit::ConnectionPermit, head_tap::TappedStream, idle::Activity, stream::Stream,
 };
 
-/// Maximum number of bytes read after a refusal: as many as a Go server accepts in one head.
+/// The maximum number of bytes read after a refusal, which is the amount that a Go server accepts
+/// in one head.
 const MAX_LINGERING_BYTES: usize = 1024 * 1024;
 
-/// Connection that reports the bytes read and written, and holds its permit.
+/// A connection that reports the bytes read and written, and holds the connection's permit.
 ///
-/// The permit is held as long as the connection is used; after an upgrade the tunnel owns it.
+/// The permit is held as long as the connection is used; after an upgrade, the tunnel owns the
+/// permit.
 #[derive(Debug)]
 pub(super) struct ConnectionIo {
     stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
     refusal_line: Option<&'static str>,
-    /// Number of bytes that are read and discarded after a refusal or an early response, so that a
+    /// The number of bytes to read and discard after a refusal or an early response, so that a
     /// client that is still sending receives the response instead of a connection reset.
     lingering: usize,
-    /// Whether TLS buffers unsent data; if so, writes always succeed, and only a flush waits.
+    /// Whether TLS buffers unsent data, so that writes always succeed and only a flush waits.
     flushes: bool,
     _permit: ConnectionPermit,
 }
@@ -49,7 +51,7 @@ impl ConnectionIo {
         }
     }
 
-    /// Adds the refusal line to a response that was not created by a service.
+    /// Returns a response with the refusal line added if it is a refusal by the listener itself.
     fn refusal(&self, answer: &[u8]) -> Option<Vec<u8>> {
         let line = self.refusal_line?;
         let name = line.split(':').next()?;
@@ -134,7 +136,7 @@ impl Write for ConnectionIo {
         while self.lingering > 0 {
             let mut dropped = ReadBuf::new(&mut dropped);
             let stream = self.stream.inner_mut().inner_mut();
-            // The connection is over: an error ends it like its regular end.
+            // The connection is over, so an error is treated like a regular end.
             let read = ready!(AsyncRead::poll_read(Pin::new(stream), cx, &mut dropped));
             let len = dropped.filled().len();
             self.lingering = match read {

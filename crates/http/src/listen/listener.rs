@@ -28,7 +28,7 @@ use super::{
     workers::{Runtimes, Workers},
 };
 
-/// Listener that serves HTTP/1.1 and HTTP/2 on one address.
+/// A listener that serves HTTP/1.1 and HTTP/2 on one address.
 #[derive(Debug)]
 pub struct Listener {
     socket: BoundSocket,
@@ -40,14 +40,15 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds the address, or takes over the service manager's socket.
+    /// Binds the address, or takes over the socket passed by the service manager.
     ///
-    /// A socket file left behind by a dead process is replaced.
+    /// A Unix socket file left behind by a process that has ended is replaced.
     ///
     /// # Errors
     ///
-    /// Returns an error if the address is in use, reserved, or not an address of this machine. The
-    /// error message contains the address and a remedy; the error kind is that of the system.
+    /// Returns an error if the address is in use or reserved, or does not belong to this machine.
+    /// The error message contains the address and a remedy; the error kind is that of the system's
+    /// error.
     pub async fn bind(settings: ListenSettings) -> io::Result<Self> {
         let socket = BoundSocket::bind(&settings.addr, settings.unix_mode).await?;
         let addr = socket.local_addr()?;
@@ -71,12 +72,13 @@ impl Listener {
         }
     }
 
-    /// Limits the total number of clients of this and other listeners.
+    /// Limits the total number of clients of this listener and other listeners that share the
+    /// permits.
     pub fn share_permits(&mut self, permits: &ClientPermits) {
         self.shared_permits = Some(permits.clone());
     }
 
-    /// Limits the number of concurrent clients if the settings allow more.
+    /// Limits the number of concurrent clients of the listener if the settings allow more clients.
     pub fn limit_clients(&mut self, clients: usize) {
         let most = &mut self.settings.max_connections;
         *most = clients.min(*most);
@@ -97,7 +99,7 @@ impl Listener {
         &self.addr
     }
 
-    /// Returns the URL under which visitors reach this listener, without a path.
+    /// Returns the URL at which visitors reach this listener, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.is_tls() { "https" } else { "http" };
         match &self.addr {
@@ -111,7 +113,7 @@ impl Listener {
         Arc::clone(&self.counts)
     }
 
-    /// Returns the listener's certificates, if connections are encrypted.
+    /// Returns the listener's certificates if its connections are encrypted.
     pub fn tls(&self) -> Option<&Tls> {
         self.settings.tls.as_ref()
     }
@@ -121,13 +123,14 @@ impl Listener {
         self.settings.tls.is_some()
     }
 
-    /// Serves on the current runtime until `stop`, then drains.
+    /// Serves connections on the current runtime until `stop` is cancelled, then drains.
     ///
     /// HTTP/1.1 and HTTP/2 are distinguished by the first bytes, or by ALPN over TLS. Every request
     /// has a [`ClientAddr`](super::ClientAddr) extension, and every request with a body also has a
-    /// [`BodyGuard`](super::BodyGuard). After `stop`, no connections or requests are accepted.
-    /// Requests in flight have the drain timeout to finish before they are aborted. Upgraded
-    /// connections are awaited for the same time; they belong to the service, which must end them.
+    /// [`BodyGuard`](super::BodyGuard). After `stop` is cancelled, no new connections or requests
+    /// are accepted. Requests in flight are aborted if they do not finish within the drain timeout.
+    /// Upgraded connections are awaited for the same time; they belong to the service, which must
+    /// end them.
     pub async fn serve<S, B>(self, service: S, stop: CancellationToken)
     where
         S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
@@ -172,7 +175,7 @@ impl Listener {
         let max_connections = shared
             .settings
             .max_connections
-            // Draining acquires all permits together, which tokio counts in a `u32`.
+            // Draining acquires all permits together, and tokio counts them in a `u32`.
             .clamp(1, u32::MAX as usize)
             .min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(max_connections));
@@ -202,7 +205,7 @@ async fn drain(shared: &Shared, permits: &Semaphore, max_connections: usize) {
     let all = u32::try_from(max_connections).unwrap_or(u32::MAX);
     let drained = async {
         shared.tasks.wait().await;
-        // A tunnel holds the permit of its connection, whose task has ended.
+        // A tunnel still holds the permit of its connection, whose task has ended.
         let _ = permits.acquire_many(all).await;
     };
     let drain_timeout = shared.settings.drain_timeout;

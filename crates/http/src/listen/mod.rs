@@ -1,5 +1,5 @@
-//! Listeners: accepting connections, limits, client addresses and draining; independent of robot
-//! detection.
+//! Listeners, which accept connections, enforce limits, determine client addresses and drain;
+//! independent of robot detection.
 //!
 //! A [`Listener`] serves HTTP/1.1 and HTTP/2 on one address or Unix socket with any Tower service:
 //! unencrypted (HTTP/2 by prior knowledge) or with [`Tls`], optionally behind the PROXY protocol,

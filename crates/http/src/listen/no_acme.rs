@@ -1,4 +1,5 @@
-//! Replacement for `acme` in builds without that feature: nothing is ordered.
+//! A replacement for the module `acme` in builds without that feature, which orders no
+//! certificates.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -8,7 +9,7 @@ use super::certificate::{Certificate, CertificateState};
 
 pub(super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// Stand-in type without values for builds without ACME.
+/// An empty type that replaces `Acme` in builds without the feature `acme`.
 #[derive(Debug)]
 pub(super) enum Acme {}
 

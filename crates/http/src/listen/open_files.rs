@@ -1,44 +1,44 @@
-//! The process's limit on open files, and the number of clients that it allows.
+//! The process's limit on open files, and the number of clients that the limit allows.
 
 use std::{fmt, sync::Arc};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Minimum and maximum number of files reserved for the database, DNS queries, downloads, logs and
-/// pages; between these bounds, an eighth of all files is reserved.
+/// The minimum and maximum number of files reserved for the database, DNS queries, downloads, logs
+/// and pages. Between these bounds, an eighth of all files is reserved.
 const MIN_KEPT_BACK: u64 = 64;
 const MAX_KEPT_BACK: u64 = 256;
-/// Number of files that a serving thread needs: three for its runtime, one for each of two
-/// listeners, and one for an accepted connection that waits for its permit.
+/// The number of files that a serving thread needs: three for its runtime, one for each of two
+/// listeners, and one for an accepted connection that is waiting for its permit.
 const FILES_OF_A_THREAD: u64 = 6;
-/// Maximum number of clients of the separate listener for administrators.
+/// The maximum number of clients of the separate listener for administrators.
 pub const ADMIN_CLIENTS: usize = 16;
 
-/// Limit on the number of open files of the process.
+/// The limit on the number of files that the process may have open.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OpenFileLimit {
     soft: u64,
-    /// The hard limit, to which the soft limit may be raised.
+    /// The hard limit on open files, to which the soft limit may be raised.
     hard: u64,
 }
 
-/// Number of clients that the limit on open files and the settings allow.
+/// The number of clients that the limit on open files and the settings allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClientCapacity {
     files: u64,
-    /// Maximum number of concurrent clients.
+    /// The maximum number of concurrent clients that the limit and the settings allow.
     pub clients: usize,
     wanted: usize,
 }
 
-/// Permits shared by the clients of all listeners.
+/// The permits shared by the clients of all listeners.
 #[derive(Clone, Debug)]
 pub struct ClientPermits {
     permits: Arc<Semaphore>,
 }
 
 impl OpenFileLimit {
-    /// Returns the current limit; `None` if there is none or it is unknown.
+    /// Returns the current limit on open files, or `None` if there is no limit or it is unknown.
     #[cfg(target_os = "linux")]
     pub fn current() -> Option<Self> {
         use rustix::process::{Resource, getrlimit};
@@ -55,14 +55,15 @@ impl OpenFileLimit {
         None
     }
 
-    /// Raises the soft limit to the hard limit, if allowed.
+    /// Raises the soft limit on open files to the hard limit, if allowed.
     #[cfg(target_os = "linux")]
     pub fn raise() {
         use rustix::process::{Resource, getrlimit, setrlimit};
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // A limit that cannot be raised stays; a warning follows if it is too low.
+            // If the limit cannot be raised, it stays, and a warning is logged later if it is too
+            // low.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }
@@ -70,7 +71,7 @@ impl OpenFileLimit {
     #[cfg(not(target_os = "linux"))]
     pub fn raise() {}
 
-    /// Returns the limit that will be in force after it has been raised.
+    /// Returns the limit that applies after the soft limit has been raised.
     #[must_use]
     pub fn raised(self) -> Self {
         Self {
@@ -79,7 +80,7 @@ impl OpenFileLimit {
         }
     }
 
-    /// Returns how many of the wanted clients the limit on open files allows.
+    /// Returns the number of clients that the limit on open files allows, given the wanted number.
     pub fn room(self, threads: usize, wanted: usize) -> ClientCapacity {
         ClientCapacity {
             files: self.soft,
@@ -88,7 +89,8 @@ impl OpenFileLimit {
         }
     }
 
-    /// Returns the number of concurrent clients, each with a connection to an upstream.
+    /// Returns the number of concurrent clients that the limit allows, if each has a connection to
+    /// an upstream.
     fn clients(self, threads: usize) -> usize {
         let threads = u64::try_from(threads).unwrap_or(u64::MAX);
         let of_threads = threads.saturating_mul(FILES_OF_A_THREAD);
@@ -123,8 +125,8 @@ impl fmt::Display for ClientCapacity {
         write!(
             f,
             "the limit of {files} open files is sufficient for {clients} concurrent clients, each with a \
-             connection to an upstream, but max_connections allows {wanted}: the other clients wait; \
-             raise the limit (LimitNOFILE= of the service, ulimit -n), or lower server.max_connections"
+             connection to an upstream, but max_connections allows {wanted}; other clients have to wait: \
+             raise the limit (LimitNOFILE= in the service, or ulimit -n), or lower server.max_connections"
         )
     }
 }
@@ -138,7 +140,7 @@ impl ClientPermits {
         }
     }
 
-    /// Waits for a permit to accept a client.
+    /// Waits for a permit to accept one client.
     pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }

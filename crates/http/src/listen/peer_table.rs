@@ -6,22 +6,24 @@ use std::{
 
 const BUCKETS: usize = 128;
 const PLACES_PER_BUCKET: usize = 8;
-/// Bits of a slot that store the peer's number; the other bits identify the peer.
+/// The bits of a slot that store the peer's number; the other bits identify the peer.
 const NUMBER: u64 = u32::MAX as u64;
 
-/// Table that stores a number for each of about a thousand peers.
+/// A table that stores a number for each of up to about a thousand peers.
 ///
-/// An update takes no lock and allocates no memory. If all slots of a bucket are taken, a new peer
-/// replaces another one, whose number is lost. One of two concurrent updates may be lost.
+/// An update acquires no lock and allocates no memory. If all slots of a bucket are taken, a new
+/// peer replaces another peer, whose number is lost. One of two concurrent updates may be lost.
 #[derive(Debug)]
 pub struct PeerTable {
     places: Box<[AtomicU64]>,
-    /// Hasher with a random seed, so that clients cannot choose addresses that share a bucket.
+    /// The hasher, which has a random seed so that clients cannot choose addresses that share a
+    /// bucket.
     hasher: RandomState,
 }
 
 impl PeerTable {
-    /// Changes the number of a peer, which is initially 0; returns the old and the new number.
+    /// Changes the number stored for a peer, which is initially 0, and returns the old and the new
+    /// number.
     pub fn update(&self, peer: IpAddr, change: impl FnOnce(u32) -> u32) -> (u32, u32) {
         let hash = self.hasher.hash_one(peer);
         let Ok(low) = usize::try_from(hash & NUMBER) else {

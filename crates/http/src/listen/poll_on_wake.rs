@@ -1,7 +1,7 @@
-//! Future that is polled only if its own waker was called.
+//! A future that is polled only if its own waker was called.
 //!
-//! A connection's deadlines share a task with its I/O, which wakes the task far more often. Without
-//! this type, each of those wake-ups would also poll the timer and the shutdown token.
+//! A connection's deadlines share a task with the connection's I/O, which wakes the task far more
+//! often. Without this type, each wake-up would also poll the timer and the shutdown token.
 
 use std::{
     pin::Pin,
@@ -15,7 +15,7 @@ use std::{
 use pin_project_lite::pin_project;
 
 pin_project! {
-    /// Future that is not polled when something else wakes its task.
+    /// A wrapper for a future that is not polled when something else wakes its task.
     pub(super) struct PollOnWake<F> {
         #[pin]
         future: F,
@@ -23,7 +23,7 @@ pin_project! {
     }
 }
 
-/// Waker that remembers whether it was called.
+/// A waker that remembers whether it was called.
 #[derive(Debug)]
 struct WakeFlag {
     is_woken: AtomicBool,
@@ -48,19 +48,20 @@ impl<F: Future> Future for PollOnWake<F> {
             Some(known) if known.0.task.will_wake(cx.waker()) => known,
             other => other.insert(WakeFlag::new(cx.waker())),
         };
-        // A wake missed here is not lost: the flag is set first, and the task is woken again after
-        // it.
+        // A wake-up that is missed here is not lost, because the flag is set first and the task is
+        // woken afterwards.
         if !wake_flag.is_woken.load(Ordering::Relaxed) {
             return Poll::Pending;
         }
-        // Cleared before the poll: a wake during it must cause another poll.
+        // The flag is cleared before the poll, because a wake-up during the poll must cause another
+        // poll.
         wake_flag.is_woken.swap(false, Ordering::AcqRel);
         this.future.poll(&mut Context::from_waker(waker))
     }
 }
 
 impl WakeFlag {
-    /// Creates a flag that is initially set, because the future must register the new waker.
+    /// Creates a flag that is set initially, because the future must register the new waker.
     fn new(task: &Waker) -> (Arc<Self>, Waker) {
         let wake_flag = Arc::new(Self {
             is_woken: AtomicBool::new(true),
@@ -76,7 +77,8 @@ impl Wake for WakeFlag {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Before the task is woken, which may immediately run on another thread.
+        // The flag is set before the task is woken, because the task may immediately run on another
+        // thread.
         self.is_woken.store(true, Ordering::Release);
         self.task.wake_by_ref();
     }

@@ -1,24 +1,26 @@
-//! The PROXY protocol, versions 1 and 2 (`HAProxy`'s `proxy-protocol.txt`, sections 2.1 and 2.2).
+//! Parsing of the PROXY protocol, versions 1 and 2 (`HAProxy`'s `proxy-protocol.txt`, sections 2.1
+//! and 2.2).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use bytes::BytesMut;
 use tokio::io::{self, AsyncRead, AsyncReadExt as _, ErrorKind};
 
-/// Size of the longest version 1 header, including its line end (section 2.1).
+/// The size of the longest PROXY header of version 1, including its line end (section 2.1).
 const MAX_V1: usize = 107;
-/// Size of the longest accepted version 2 header, which has room for addresses and some TLVs.
+/// The size of the longest accepted PROXY header of version 2, which has room for addresses and
+/// some TLVs.
 ///
-/// The protocol allows 64 KiB, which a peer could make the listener buffer for each connection.
+/// The protocol allows 64 KiB, which the listener would have to buffer for each connection.
 const MAX_V2: usize = 16 + 4096;
 const V2_SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 const V1_SIGNATURE: &[u8] = b"PROXY ";
 
-/// Source of a connection according to its PROXY header.
+/// The source of a connection, according to the connection's PROXY header.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxySource {
-    /// The proxy forwards a connection from this client.
+    /// The proxy forwards a connection from the client with this address.
     Client(SocketAddr),
     /// The proxy forwards a connection from a client with an unknown address (`UNKNOWN`).
     Unknown,
@@ -26,7 +28,7 @@ pub enum ProxySource {
     Local,
 }
 
-/// Result of parsing the first bytes of a connection.
+/// The result of parsing the first bytes of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxyHeader {
@@ -34,9 +36,9 @@ pub enum ProxyHeader {
     Incomplete,
     /// A complete PROXY header.
     Complete {
-        /// Source address in the PROXY header.
+        /// The source address in the PROXY header.
         source: ProxySource,
-        /// Size of the PROXY header; the bytes after it were sent by the client.
+        /// The size of the PROXY header; the bytes after it were sent by the client.
         len: usize,
     },
     /// There is no PROXY header, or a malformed one; the connection must be closed.
@@ -46,8 +48,8 @@ pub enum ProxyHeader {
 impl ProxyHeader {
     /// Parses a PROXY header of version 1 or 2.
     ///
-    /// At most 107 bytes are needed for version 1, and 4,112 for version 2. TLVs are skipped.
-    /// Datagram families are invalid.
+    /// At most 107 bytes are needed for version 1, and at most 4,112 for version 2. TLVs are
+    /// skipped. Datagram families are treated as invalid.
     ///
     /// # Example
     ///
@@ -71,7 +73,7 @@ impl ProxyHeader {
     }
 }
 
-/// Reads a PROXY header; returns its source address and the bytes that followed it.
+/// Reads a PROXY header, and returns its source address and the bytes that followed the header.
 pub(super) async fn read(
     stream: &mut (impl AsyncRead + Unpin),
 ) -> io::Result<(ProxySource, BytesMut)> {
@@ -95,7 +97,7 @@ pub(super) async fn read(
     }
 }
 
-/// Returns `true` if the bytes start with the signature or are the beginning of it.
+/// Returns `true` if the bytes start with a signature or are the start of a signature.
 fn begins(bytes: &[u8], signature: &[u8]) -> bool {
     let len = bytes.len().min(signature.len());
     bytes.get(..len) == signature.get(..len)
@@ -136,7 +138,7 @@ where
         .then(|| SocketAddr::new(client, port))
 }
 
-/// Parses a port, which has no sign and no leading zero (section 2.1).
+/// Parses a port in a version 1 header, which has no sign and no leading zero (section 2.1).
 fn v1_port(word: &str) -> Option<u16> {
     let is_plain = word.bytes().all(|byte| byte.is_ascii_digit());
     let is_short = word == "0" || !word.starts_with('0');
@@ -155,7 +157,8 @@ fn parse_v2(bytes: &[u8]) -> Option<ProxyHeader> {
     if len > MAX_V2 || version_and_command >> 4 != 2 {
         return None;
     }
-    // Section 2.2: LOCAL and PROXY; others must be dropped.
+    // Section 2.2: the commands are LOCAL and PROXY; connections with other commands must be
+    // dropped.
     let is_local = match version_and_command & 0xf {
         0 => true,
         1 => false,
@@ -172,7 +175,8 @@ fn parse_v2(bytes: &[u8]) -> Option<ProxyHeader> {
     Some(ProxyHeader::Complete { source, len })
 }
 
-/// Returns the source address; the payload contains two addresses, then two ports.
+/// Returns the source address in a version 2 header; the payload contains two addresses, then two
+/// ports.
 fn v2_source(family: u8, payload: &[u8]) -> Option<ProxySource> {
     let (client, ports): (IpAddr, &[u8]) = match family {
         0x11 => {
@@ -183,7 +187,8 @@ fn v2_source(family: u8, payload: &[u8]) -> Option<ProxySource> {
             let (client, rest) = payload.split_first_chunk::<16>()?;
             (Ipv6Addr::from(*client).into(), rest.get(16..)?)
         }
-        // No family, or Unix sockets with two paths of 108 bytes: no client address.
+        // The family is unspecified (0x00) or Unix sockets (0x31, two paths of 108 bytes), so there
+        // is no client address.
         0x00 => return Some(ProxySource::Unknown),
         0x31 => return (payload.len() >= 216).then_some(ProxySource::Unknown),
         _ => return None,

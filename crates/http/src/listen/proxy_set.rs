@@ -1,6 +1,6 @@
 use std::{fmt, net::IpAddr, sync::Arc};
 
-/// Set of proxy addresses that may change while a listener runs.
+/// A set of proxy addresses that may change while a listener is running.
 ///
 /// # Example
 ///
@@ -21,7 +21,7 @@ pub struct ProxySet {
 }
 
 impl ProxySet {
-    /// Creates a set that is identified by its name.
+    /// Creates a set of proxy addresses that is identified by its name.
     pub fn new(
         name: impl Into<Arc<str>>,
         contains: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
@@ -37,7 +37,8 @@ impl ProxySet {
     }
 }
 
-/// Two sets are equal if they have the same name, regardless of their current content.
+/// Two sets are equal if they have the same name, regardless of the addresses they currently
+/// contain.
 impl PartialEq for ProxySet {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

@@ -13,27 +13,29 @@ use tokio::time::Instant;
 
 use super::{client_addr::ClientAddr, guard::BodyGuard};
 
-/// Body of an incoming request, and what the listener knows about its client.
+/// The body of an incoming request, with the listener's information about the client.
 ///
 /// This type is used as the request's body, because extensions would cost allocations that a
 /// request with an immediate response does not need.
 #[derive(Debug)]
 pub struct RequestContext {
-    /// Body; `None` if the request has none, in which case hyper has not seen the request.
+    /// The request's body; `None` if there is no body, in which case hyper has not seen the
+    /// request.
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
     pub(super) is_forged: bool,
     pub(super) guard: Option<BodyGuard>,
-    /// Time when the head was complete, or when the verdict that the decision depends on was known.
+    /// The time when the head was complete, or when the verdict was known on which the decision
+    /// depends.
     pub(super) started_at: Instant,
 }
 
-/// Body of a request; may be absent.
+/// The body of a request that may have no body.
 #[derive(Debug)]
 pub struct OptionalBody(Option<Incoming>);
 
 impl RequestContext {
-    /// Returns the address of the client.
+    /// Returns the address of the request's client.
     pub fn client(&self) -> ClientAddr {
         self.client
     }
@@ -49,7 +51,7 @@ impl RequestContext {
         self.is_forged
     }
 
-    /// Sets the client, for a request that describes another request received by a different
+    /// Sets the client's address, for a request that describes a request received by a different
     /// server.
     pub fn set_client(&mut self, client: ClientAddr) {
         self.client = client;
@@ -60,12 +62,12 @@ impl RequestContext {
         self.started_at
     }
 
-    /// Resets the start time after a wait that was not caused by the upstream.
+    /// Resets the start time of processing after a wait that the upstream did not cause.
     pub fn restart_clock(&mut self) {
         self.started_at = Instant::now();
     }
 
-    /// Returns `true` if there is no body and hyper has not seen the request.
+    /// Returns `true` if the request has no body and hyper has not seen it.
     pub fn is_plain(&self) -> bool {
         self.body.is_none()
     }
@@ -75,10 +77,10 @@ impl RequestContext {
         (self.body.take(), self.guard.take())
     }
 
-    /// Takes the request out, leaving an empty one in its place.
+    /// Takes the request out, and leaves an empty request in its place.
     pub fn take(request: &mut Request<Self>) -> Request<Self> {
         let request_context = request.body_mut();
-        // The request is behind a reference, so something has to replace what is taken.
+        // The request is behind a reference, so the parts that are taken have to be replaced.
         let nothing = Self {
             body: None,
             client: request_context.client,
@@ -89,7 +91,7 @@ impl RequestContext {
         mem::replace(request, Request::new(nothing))
     }
 
-    /// Takes the request out, with the client address and body guard in its extensions.
+    /// Takes the request out, and adds the client address and the body guard to its extensions.
     pub fn take_with_extensions(request: &mut Request<Self>) -> Request<OptionalBody> {
         let (parts, body) = Self::extended(request);
         Request::from_parts(parts, OptionalBody(body))

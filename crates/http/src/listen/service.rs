@@ -26,7 +26,7 @@ use super::{
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Service for one connection that counts requests and adds their client addresses.
+/// The service for one connection, which counts requests and adds their client addresses.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionService<S> {
     pub(super) service: S,
@@ -36,15 +36,15 @@ pub(super) struct ConnectionService<S> {
 }
 
 impl<S> ConnectionService<S> {
-    /// Returns the response status if the request exceeds a limit.
+    /// Returns the status of the response if the request exceeds a limit or is ambiguous.
     fn refusal(&self, request: &Request<Incoming>) -> Option<StatusCode> {
         let settings = &self.shared.settings;
-        // RFC 6585 §5; hyper's own limit applies to HTTP/1 only.
+        // RFC 6585 §5; hyper's own limit applies only to HTTP/1.
         if request.headers().len() > settings.max_headers {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
-        // Lines of HTTP/1 were measured while reading. Those of HTTP/2 arrive compressed (RFC 9113
-        // §4.3), so they are measured here.
+        // Lines of HTTP/1 were measured while they were read. Lines of HTTP/2 arrive compressed
+        // (RFC 9113 §4.3), so they are measured here.
         if self.activity.head_flags.is_long() || request.version() == Version::HTTP_2 {
             let too_long = too_long_line(request, settings.max_header_line_bytes);
             if too_long.is_some() {
@@ -64,7 +64,7 @@ impl<S> ConnectionService<S> {
         }
         let length = request.body().size_hint();
         let max = settings.max_body_bytes;
-        // RFC 9110 §15.5.14. The length of a chunked body is unknown: `BodyGuard` counts it.
+        // RFC 9110 §15.5.14. A chunked body has no known length, so `BodyGuard` counts its bytes.
         (max > 0 && length.lower() > max).then_some(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
@@ -78,18 +78,19 @@ impl<S> ConnectionService<S> {
         });
     }
 
-    /// Records whether the first request is the only one, so that its response ends the connection.
+    /// Records whether the connection's first request is the only one and its response ends the
+    /// connection.
     fn note_last_request(&self, request: &Request<Incoming>) {
         if self.activity.requests() == 1 && is_last_request(request) {
             self.activity.ends_with_answer();
         }
     }
 
-    /// Adds the client's address and cleans the headers.
+    /// Adds the client's address to a request, and cleans the request's headers.
     fn request_context(&self, mut request: Request<Incoming>) -> Request<RequestContext> {
         let trusted_proxies = &self.shared.trusted_proxies;
-        // Before the headers are cleaned: a misspelt forwarding header also shows that the peer is
-        // not the client.
+        // The address is determined before the headers are cleaned, because a misspelt forwarding
+        // header also shows that the peer is not the client.
         let learnt = Some(&self.shared.forwarding_proxies);
         let client = trusted_proxies.resolve_from(self.origin, request.headers(), learnt);
         let trusted = self.origin.trusted;
@@ -130,7 +131,7 @@ impl<S> ConnectionService<S> {
         })
     }
 
-    /// Counts a request without a body.
+    /// Counts a request without a body as in flight.
     pub(super) fn begin_bodiless(
         &self,
         request: &Request<RequestContext>,
@@ -178,7 +179,7 @@ impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionSe
     }
 }
 
-/// Returns `true` if the client sends no other request on this connection (RFC 9112 §9.3, §9.6).
+/// Returns `true` if the client sends no more requests on the connection (RFC 9112 §9.3, §9.6).
 fn is_last_request<B>(request: &Request<B>) -> bool {
     match request.headers().get(CONNECTION) {
         Some(told) => told.as_bytes().eq_ignore_ascii_case(b"close"),
@@ -186,8 +187,8 @@ fn is_last_request<B>(request: &Request<B>) -> bool {
     }
 }
 
-/// Returns the response status if a line of the head exceeds the limit (RFC 9110 §15.5.15, RFC 6585
-/// §5).
+/// Returns the status of the response if a line of the request head exceeds the limit (RFC 9110
+/// §15.5.15, RFC 6585 §5).
 fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode> {
     let target = request.uri().path_and_query();
     if target.is_some_and(|target| target.as_str().len() > max_bytes) {
@@ -199,15 +200,15 @@ fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode
         .then_some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
 }
 
-/// Counts a request as in flight until dropped.
+/// A guard that counts a request as in flight until the guard is dropped.
 #[derive(Debug)]
 pub(super) struct InFlightGuard {
     activity: Arc<Activity>,
     answers: bool,
     /// Whether the request has a body and shares its connection with no other request.
     has_body: bool,
-    /// HTTP/2: whether hyper has taken a piece of the response without requesting the next one,
-    /// which happens while the client's window is full.
+    /// Whether hyper has taken a piece of the response without requesting the next piece, which
+    /// happens while the client's window is full (HTTP/2 only).
     waits: Option<bool>,
 }
 
@@ -228,15 +229,15 @@ impl InFlightGuard {
         self.activity.answer_begins();
         let status = response.status();
         if status.is_informational() || status == StatusCode::NO_CONTENT {
-            // These must not have a length (RFC 9110 §8.6), and both ways to write a response would
-            // keep the service's.
+            // These responses must not have a length (RFC 9110 §8.6), and both ways of writing a
+            // response would keep the service's length.
             response.headers_mut().remove(CONTENT_LENGTH);
         }
         if status == StatusCode::SWITCHING_PROTOCOLS {
             self.activity.head_flags.end();
         } else if self.has_body && !self.activity.has_body_ended() {
-            // hyper closes the connection after an early response without announcing it; the client
-            // has to know (RFC 9112 §9.3, §9.6).
+            // hyper closes the connection after an early response without announcing the closure,
+            // of which the client has to be informed (RFC 9112 §9.3, §9.6).
             response.headers_mut().insert(CONNECTION, CLOSE);
             self.activity.answers_early();
         }
@@ -285,7 +286,7 @@ impl Drop for InFlightGuard {
 }
 
 pin_project! {
-    /// Future of a response that counts as in flight until its body ends.
+    /// The future of a response that counts as in flight until its body ends.
     pub(super) struct CountedFuture<B, F> {
         #[pin]
         answer: CountedState<B, F>,
@@ -330,24 +331,24 @@ where
                 in_flight.map(|in_flight| in_flight.answer(response.map(Some)))
             }
         };
-        // A future is not polled again after it was ready; this one would wait forever.
+        // A future is not polled again after it was ready; this future would wait forever.
         response.map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
     }
 }
 
-/// Creates the response to a request beyond a limit; the rest of the request is not read.
+/// Creates the response to a request that exceeds a limit; the rest of the request is not read.
 fn refuse<B>(status: StatusCode, version: Version) -> Response<Option<B>> {
     let mut response = Response::new(None);
     *response.status_mut() = status;
     if version < Version::HTTP_2 {
-        // HTTP/2 has no `Connection` (RFC 9113 §8.2.2); only the stream ends.
+        // HTTP/2 has no `Connection` header (RFC 9113 §8.2.2), and only the stream ends.
         response.headers_mut().insert(CONNECTION, CLOSE);
     }
     response
 }
 
 pin_project! {
-    /// Body that keeps its request counted as in flight.
+    /// A body that keeps its request counted as in flight.
     pub(super) struct CountedBody<B> {
         in_flight: InFlightGuard,
         // `None`: empty.

@@ -1,4 +1,4 @@
-//! Settings of a listener.
+//! The settings of a listener.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -7,58 +7,60 @@ use std::{
 
 use super::{address::ListenAddr, client_addr::TrustedProxies, tls::Tls};
 
-/// Settings of one listener.
+/// The settings of one listener.
 ///
-/// [`Default`] listens on 127.0.0.1:8080 without TLS and trusts no proxy.
+/// With the [`Default`] settings, a listener listens on 127.0.0.1:8080 without TLS and trusts no
+/// proxy.
 #[derive(Clone, Debug)]
 pub struct ListenSettings {
-    /// Address to listen on.
+    /// The address on which the listener accepts connections.
     pub addr: ListenAddr,
-    /// Permissions of a Unix socket's file.
+    /// The permissions of a Unix socket's file.
     pub unix_mode: u32,
-    /// Proxies whose forwarding headers and PROXY headers are trusted.
+    /// The proxies whose forwarding headers and PROXY headers are trusted.
     pub trusted_proxies: TrustedProxies,
     /// Whether every connection must start with a PROXY header (version 1 or 2).
     ///
     /// If set, peers that are not trusted proxies are not served.
     pub proxy_protocol: bool,
-    /// Certificates; if `None`, connections are not encrypted.
+    /// The certificates for TLS; if `None`, connections are not encrypted.
     pub tls: Option<Tls>,
-    /// Timeout for the head of a request, measured from the start of the connection or the head's
-    /// first byte.
+    /// The timeout for the head of a request, measured from the start of the connection or the
+    /// head's first byte.
     ///
-    /// The PROXY header and TLS handshake together have the same timeout.
+    /// The same timeout applies to the PROXY header and TLS handshake together.
     pub header_timeout: Duration,
-    /// Time that a connection stays open without a request, or while the client neither receives
-    /// nor sends data.
+    /// The time for which a connection stays open without a request, or while the client neither
+    /// receives nor sends data.
     pub idle_timeout: Duration,
-    /// Maximum number of headers in a request; requests with more get status 431.
+    /// The maximum number of headers in a request; requests with more headers get status 431.
     pub max_headers: usize,
-    /// Maximum size of a request's head in bytes, at least 8,192; larger heads get status 431.
+    /// The maximum size of a request's head in bytes, at least 8,192; larger heads get status 431.
     pub max_header_bytes: usize,
-    /// Maximum size of one line of a request's head; longer lines get status 431.
+    /// The maximum size of one line of a request's head; longer lines get status 431.
     ///
-    /// The target counts as a line, too; a request with a longer target gets status 414.
+    /// The request target is also treated as a line; a request with a longer target gets status
+    /// 414.
     pub max_header_line_bytes: usize,
-    /// Maximum size of a request's body; 0 means no limit. Larger bodies get status 413 or are
-    /// aborted.
+    /// The maximum size of a request's body; 0 means no limit. Requests with larger bodies get
+    /// status 413 or are aborted.
     pub max_body_bytes: u64,
-    /// Maximum number of concurrent connections; further ones wait to be accepted.
+    /// The maximum number of concurrent connections; further connections wait to be accepted.
     pub max_connections: usize,
-    /// Maximum number of connections per address or IPv6 /64; 0 means no limit. Further connections
-    /// are closed.
+    /// The maximum number of connections per address or IPv6 /64; 0 means no limit. Further
+    /// connections are closed.
     ///
-    /// Trusted proxies and Unix sockets have no limit.
+    /// Connections from trusted proxies and Unix sockets are not limited.
     pub max_connections_per_address: usize,
-    /// Header line, including its line end, for responses that the listener itself sends to
+    /// A header line, including its line end, for responses that the listener itself sends to
     /// requests that are malformed or exceed a limit.
     pub refusal_line: Option<&'static str>,
-    /// Whether requests without a body are served by the built-in parser and all others by hyper;
-    /// if not, hyper serves all requests.
+    /// Whether the built-in parser serves requests without a body and hyper serves only the other
+    /// requests; if not, hyper serves all requests.
     ///
-    /// The responses are the same in both cases.
+    /// The responses are the same, whether the fast path is used or not.
     pub fast_path: bool,
-    /// Time for requests in flight to finish at shutdown.
+    /// The time that requests in flight have to finish at shutdown.
     pub drain_timeout: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Listening sockets, which may be bound, inherited or shared by threads.
+//! Listening sockets, which are bound or inherited, and shared by threads.
 
 use std::{
     fs,
@@ -27,14 +27,14 @@ use super::{
     systemd,
 };
 
-/// Length of the system's accept queue; Linux limits it to `somaxconn`.
+/// The length of the system's accept queue; Linux limits it to `somaxconn`.
 const BACKLOG: u32 = 1024;
 
-/// Listening socket that is not registered with a runtime yet.
+/// A listening socket that has not been registered with a runtime yet.
 #[derive(Debug)]
 pub(super) struct BoundSocket {
     kind: Kind,
-    /// Socket file that is removed when the socket is closed.
+    /// The socket file, which is removed when the socket is closed.
     _file: Option<SocketFile>,
 }
 
@@ -44,22 +44,23 @@ enum Kind {
     Unix(std::os::unix::net::UnixListener),
 }
 
-/// Socket on which the runtime of one thread accepts connections.
+/// The socket on which the runtime of one thread accepts connections.
 #[derive(Debug)]
 pub(super) enum Acceptor {
     Tcp(AsyncFd<mio::net::TcpListener>),
     Unix(AsyncFd<mio::net::UnixListener>),
 }
 
-/// File of a Unix socket; removed when dropped, unless another file has replaced it.
+/// The file of a Unix socket, which is removed when this value is dropped, unless another file has
+/// replaced it.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
     identity: Identity,
 }
 
-/// Identity that distinguishes a file from others with the same path; inodes are reused, so the
-/// time is included.
+/// The identity of a file, which distinguishes it from other files with the same path. Inodes are
+/// reused, so the modification time is included.
 #[derive(Debug, Eq, PartialEq)]
 struct Identity {
     device: u64,
@@ -68,7 +69,7 @@ struct Identity {
 }
 
 impl BoundSocket {
-    /// Binds the socket, or takes over the service manager's.
+    /// Binds a socket, or takes over a socket from the service manager.
     pub(super) async fn bind(addr: &ListenAddr, unix_mode: u32) -> io::Result<Self> {
         let bound = match addr {
             ListenAddr::Tcp(addr) => bind_tcp(*addr).map_err(|error| explain_tcp(*addr, &error)),
@@ -97,7 +98,7 @@ impl BoundSocket {
         }
     }
 
-    /// Returns the listen address, including the port that the system chose.
+    /// Returns the address on which the socket listens, including the port that the system chose.
     pub(super) fn local_addr(&self) -> io::Result<ListenAddr> {
         match &self.kind {
             Kind::Tcp(listener) => listener.local_addr().map(ListenAddr::Tcp),
@@ -123,7 +124,7 @@ impl BoundSocket {
         }
     }
 
-    /// Makes the socket non-blocking, and makes its connections send without delay.
+    /// Makes the socket non-blocking, and sets it up so that its connections send without delay.
     fn prepare(&self) -> io::Result<()> {
         match &self.kind {
             Kind::Tcp(listener) => {
@@ -138,14 +139,15 @@ impl BoundSocket {
 }
 
 impl Acceptor {
-    /// Accepts a connection that is not registered with a runtime.
+    /// Accepts a connection without registering it with a runtime.
     pub(super) async fn accept(&self) -> io::Result<(AcceptedSocket, Peer)> {
         match self {
             Self::Tcp(listener) => {
                 let accept = |listener: &mio::net::TcpListener| listener.accept();
                 let (stream, peer) = listener.async_io(Interest::READABLE, accept).await?;
                 let stream = TcpStream::from(OwnedFd::from(stream));
-                // On Linux connections inherit it from the listener, which saves a system call.
+                // On Linux, connections inherit the option from the listener, which saves a system
+                // call.
                 if !cfg!(target_os = "linux")
                     && let Err(error) = stream.set_nodelay(true)
                 {
@@ -163,7 +165,7 @@ impl Acceptor {
     }
 }
 
-/// Registers the listening socket with this thread's runtime for new connections.
+/// Registers the listening socket with this thread's runtime, to wait for new connections.
 #[expect(
     deprecated,
     reason = "its replacement is unsafe, to support types that do not own their descriptor"
@@ -197,7 +199,7 @@ impl Drop for SocketFile {
         let is_ours = Identity::of(&self.path).is_ok_and(|found| found == self.identity);
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
             let path = self.path.display();
-            warn!(%error, "cannot remove the socket {path}: {error}; remove it by hand");
+            warn!(%error, "cannot remove the socket {path}: {error}; remove it manually");
         }
     }
 }
@@ -207,7 +209,7 @@ fn bind_tcp(addr: SocketAddr) -> io::Result<BoundSocket> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // A restarted server must not wait for the old one's closed connections.
+    // A restarted server must not wait for closed connections of the previous process.
     socket.set_reuseaddr(true)?;
     socket.bind(addr)?;
     let listener = socket.listen(BACKLOG)?.into_std()?;
@@ -226,9 +228,10 @@ async fn bind_unix(path: &Path, mode: u32) -> io::Result<BoundSocket> {
         remove_if_dead(path).await?;
         socket.bind(path)?;
     }
-    // From here on the file is removed if a later step fails.
+    // From here on, the file is removed if a later step fails.
     let file = SocketFile::new(path)?;
-    // No client can connect before `listen`: the mode is right from the first connection.
+    // No client can connect before `listen` is called, so the mode is correct from the first
+    // connection on.
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     Ok(BoundSocket {
         kind: Kind::Unix(socket.listen(BACKLOG)?.into_std()?),
@@ -246,7 +249,7 @@ async fn remove_if_dead(path: &Path) -> io::Result<()> {
             info!("replaced the unused socket {}", path.display());
             fs::remove_file(path)
         }
-        // Any other result, including a full queue, means that another process listens.
+        // Any other result, including a full queue, means that another process is listening.
         _ => Err(ErrorKind::AddrInUse.into()),
     }
 }
@@ -254,13 +257,13 @@ async fn remove_if_dead(path: &Path) -> io::Result<()> {
 fn explain_tcp(addr: SocketAddr, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => {
-            "another program uses the port; stop it or choose another port".to_owned()
+            "another program is using the port; stop it or choose another port".to_owned()
         }
         ErrorKind::PermissionDenied => {
-            "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE); choose another port or grant it".to_owned()
+            "ports below 1024 require a privilege; grant CAP_NET_BIND_SERVICE or choose another port".to_owned()
         }
         ErrorKind::AddrNotAvailable => format!(
-            "this machine does not have the address; choose one of its addresses, or {} for all",
+            "the address does not belong to this machine; use one of its addresses, or {} for all",
             SocketAddr::new(IpAddr::from(Ipv4Addr::UNSPECIFIED), addr.port())
         ),
         _ => "check the address".to_owned(),
@@ -275,7 +278,7 @@ fn explain_unix(path: &Path, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => "another program uses the socket; stop it or choose another path",
         ErrorKind::AlreadyExists => "the file is not a socket; remove it or choose another path",
-        ErrorKind::PermissionDenied => "this user cannot write to the directory",
+        ErrorKind::PermissionDenied => "this program's user cannot write to the directory",
         ErrorKind::NotFound => "the directory does not exist",
         _ => "check the path, which is limited to about 100 bytes",
     };
@@ -349,7 +352,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::AddrInUse);
         assert!(error.to_string().contains("choose another path"), "{error}");
 
-        // A killed process leaves its file behind.
+        // A killed process leaves its socket file behind.
         let BoundSocket { kind, _file: file } = live;
         drop(kind);
         let again = bind(&addr).await.unwrap();

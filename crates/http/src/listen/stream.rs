@@ -1,4 +1,4 @@
-//! Stream type for all kinds of connections.
+//! A stream type for all kinds of connections.
 
 use std::{
     io::{self, ErrorKind, IoSlice, Read as _, Write as _},
@@ -24,23 +24,22 @@ use tokio_rustls::server::TlsStream;
 
 use super::eager_read;
 
-/// Maximum number of bytes read before the socket is registered with the runtime; most heads are
-/// shorter.
+/// The maximum number of bytes that are read before a socket is registered; most heads are shorter.
 const EAGER_BYTES: usize = 4 * 1024;
 
-/// Peer of a connection, as reported by the system.
+/// The peer of a connection, as reported by the system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Peer {
     Tcp(SocketAddr),
-    /// Peer of a Unix socket, which has no address.
+    /// The peer of a Unix socket, which has no address.
     Unix,
 }
 
 impl Peer {
-    /// Returns the address of the peer; the unspecified address for a Unix socket.
+    /// Returns the address of the peer, or the unspecified address for a Unix socket.
     pub(super) fn addr(self) -> SocketAddr {
         match self {
-            // A dual-stack socket shows an IPv4 client as `::ffff:a.b.c.d`, which no IPv4 range
+            // A dual-stack socket reports an IPv4 client as `::ffff:a.b.c.d`, which no IPv4 range
             // contains.
             Self::Tcp(addr) => SocketAddr::new(addr.ip().to_canonical(), addr.port()),
             Self::Unix => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
@@ -48,21 +47,23 @@ impl Peer {
     }
 }
 
-/// Connection before TLS; bytes that were read too early can be put back.
+/// A connection without TLS, into which bytes that were read too early can be put back.
 #[derive(Debug)]
 pub(super) struct Transport {
     socket: Socket,
-    /// Number of bytes that may still be read eagerly; `None` if the runtime must watch the socket.
+    /// The number of bytes that may still be read eagerly, or `None` if the runtime must watch the
+    /// socket.
     eager_bytes: Option<usize>,
     /// Whether the next write is the last one on the connection.
     ends: bool,
     unread: BytesMut,
 }
 
-/// Socket that is registered with the runtime only when waiting is necessary.
+/// A socket that is registered with the runtime only when waiting is necessary.
 ///
-/// A client with a single request may have sent it before its connection is accepted. No waiting is
-/// then necessary until the connection is closed, which saves three system calls and a timer.
+/// A client with a single request may have sent the request before its connection is accepted. No
+/// waiting is then necessary until the connection closes, which saves three system calls and a
+/// timer.
 #[derive(Debug)]
 enum Socket {
     Unwatched(AcceptedSocket),
@@ -72,14 +73,14 @@ enum Socket {
     Lost,
 }
 
-/// Non-blocking connection that is not registered with a runtime.
+/// A non-blocking connection that has not been registered with a runtime yet.
 #[derive(Debug)]
 pub(super) enum AcceptedSocket {
     Tcp(std::net::TcpStream),
     Unix(std::os::unix::net::UnixStream),
 }
 
-/// Connection as seen by the HTTP implementation.
+/// A connection as seen by the HTTP implementation, with or without TLS.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(Transport),
@@ -87,8 +88,8 @@ pub(super) enum Stream {
 }
 
 impl Transport {
-    /// Creates a transport; with `reads_eagerly`, the first bytes are read before the socket is
-    /// registered.
+    /// Creates a transport; if `reads_eagerly` is set, the first bytes are read before the socket
+    /// is registered.
     pub(super) fn new(accepted: AcceptedSocket, reads_eagerly: bool) -> Self {
         Self {
             socket: Socket::Unwatched(accepted),
@@ -98,16 +99,16 @@ impl Transport {
         }
     }
 
-    /// Puts bytes back so that they are read again.
+    /// Puts bytes back into the connection, so that they are read again.
     pub(super) fn unread(&mut self, mut bytes: BytesMut) {
         bytes.extend_from_slice(&self.unread);
         self.unread = bytes;
     }
 
-    /// Reads before the socket is registered; returns `None` if registration is necessary.
+    /// Reads from an unregistered socket; returns `None` if the socket must be registered.
     ///
-    /// hyper reads again immediately, to detect whether the client has disconnected. That read is
-    /// delayed until the task is polled again, which never happens if the task has ended.
+    /// hyper reads again immediately, to detect whether the client has disconnected. The second
+    /// read is delayed until the task is polled again, which never happens if the task has ended.
     fn poll_read_eagerly(
         &mut self,
         cx: &Context<'_>,
@@ -117,22 +118,22 @@ impl Transport {
             return None;
         };
         let eager_bytes = mem::take(&mut self.eager_bytes)?;
-        // Limited, so that a client that keeps sending does not occupy the thread.
+        // The number is limited, so that a client that keeps sending does not occupy the thread.
         let len = buf.remaining().min(eager_bytes);
         if len == 0 {
             cx.waker().wake_by_ref();
             return Some(Poll::Pending);
         }
         let result = accepted.read(buf.initialize_unfilled_to(len));
-        // Only the first read shows whether clients send immediately; later ones follow their own
-        // request.
+        // Only the first read shows whether clients send immediately; later reads follow a request
+        // on the same connection.
         if eager_bytes == EAGER_BYTES {
             eager_read::record(result.is_ok());
         }
         match result {
             Ok(read) => {
                 buf.advance(read);
-                // A short read has emptied the socket: another one would only confirm that.
+                // A short read has emptied the socket, which another read would only confirm.
                 let is_all = read < len;
                 self.eager_bytes = Some(if is_all { 0 } else { eager_bytes - read });
                 Some(Poll::Ready(Ok(())))
@@ -168,7 +169,7 @@ impl AcceptedSocket {
         }
     }
 
-    /// Writes bytes; the last write is sent in one packet together with the end of the connection.
+    /// Writes bytes; the last write is sent in one packet together with the end of the stream.
     fn write(&mut self, buf: &[u8], is_last: bool) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) if is_last => write_last(stream, buf),
@@ -196,8 +197,8 @@ impl Stream {
         matches!(self, Self::Tls(_))
     }
 
-    /// Declares that the next write is the last one; has no effect over TLS, where an alert follows
-    /// (RFC 8446 §6.1).
+    /// Declares that the next write is the last one. This has no effect over TLS, where an alert
+    /// follows (RFC 8446 §6.1).
     pub(super) fn end_with_write(&mut self) {
         if let Self::Plain(transport) = self {
             transport.ends = true;
@@ -269,7 +270,7 @@ impl AsyncWrite for Transport {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // As TLS writes most records: a single buffer costs the system less than a list with one.
+        // TLS writes most records like this: one buffer costs the system less than a list of one.
         if let [buf] = bufs {
             return self.poll_write(cx, buf);
         }
@@ -287,7 +288,7 @@ impl AsyncWrite for Transport {
 
 /// Writes bytes that the system may delay until the connection is shut down (`MSG_MORE`).
 ///
-/// Without a shutdown the system sends them after 200 ms.
+/// If the connection is not shut down, the system sends the bytes after 200 ms.
 #[cfg(target_os = "linux")]
 fn write_last(socket: impl AsFd, buf: &[u8]) -> io::Result<usize> {
     let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
@@ -324,7 +325,7 @@ fn write_last(mut stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize>
     stream.write(buf)
 }
 
-/// Reads as many of the bytes that were put back as fit into the buffer.
+/// Copies as many of the bytes that were put back as fit into the buffer.
 pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     let len = unread.len().min(buf.remaining());
     buf.put_slice(&unread.split_to(len));
@@ -333,7 +334,7 @@ pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     }
 }
 
-/// Returns the error, or `None` if it is `WouldBlock`.
+/// Returns the error, or `None` if its kind is `WouldBlock`.
 fn not_blocked(error: io::Error) -> Option<io::Error> {
     (error.kind() != ErrorKind::WouldBlock).then_some(error)
 }

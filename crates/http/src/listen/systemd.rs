@@ -11,11 +11,11 @@ use tracing::debug;
 
 use super::socket::BoundSocket;
 
-/// Sockets inherited at startup; global, because the environment is read only once.
+/// The sockets inherited at startup; they are global, because the environment is read only once.
 static INHERITED: LazyLock<Mutex<InheritedSockets>> =
     LazyLock::new(|| Mutex::new(InheritedSockets::new()));
 
-/// State of this process that is reported to the service manager.
+/// A state of this process that is reported to the service manager.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ServiceState {
@@ -27,7 +27,7 @@ pub enum ServiceState {
     Stopping,
 }
 
-/// Inherited sockets with their names, and which of them have been taken.
+/// The inherited sockets with their names, and whether each socket has been taken.
 struct InheritedSockets {
     sockets: ListenFd,
     names: Vec<String>,
@@ -36,7 +36,7 @@ struct InheritedSockets {
 
 impl InheritedSockets {
     fn new() -> Self {
-        // Names first, because taking the sockets removes the variables.
+        // The names are read first, because taking the sockets removes the environment variables.
         let names = sd_notify::listen_fds_with_names()
             .map(|sockets| sockets.map(|(_, name)| name).collect())
             .unwrap_or_default();
@@ -60,7 +60,7 @@ impl InheritedSockets {
             return Err(missing(name, self.names.as_slice()));
         };
         *taken = true;
-        // A socket that is not TCP stays in the set for the second attempt.
+        // A socket that is not a TCP socket stays in the set for the second attempt.
         if let Ok(Some(listener)) = self.sockets.take_tcp_listener(index) {
             return Ok(BoundSocket::inherited_tcp(listener));
         }
@@ -73,15 +73,16 @@ impl InheritedSockets {
 
 /// Takes over the sockets that the service manager has passed in the environment (`LISTEN_FDS`).
 ///
-/// Must be called before threads are started, because it removes environment variables; if it is
-/// not called, binding a [`ListenAddr::Systemd`](super::ListenAddr) does the same.
+/// This function must be called before threads are started, because it removes environment
+/// variables. If it is not called, binding a [`ListenAddr::Systemd`](super::ListenAddr) takes over
+/// the sockets.
 pub fn inherit_sockets() {
     LazyLock::force(&INHERITED);
 }
 
 /// Notifies the service manager (`NOTIFY_SOCKET`) of the state of this process.
 ///
-/// Does nothing without a service manager.
+/// The function does nothing if there is no service manager.
 pub fn notify_service_manager(state: ServiceState) {
     let told = match state {
         ServiceState::Ready => sd_notify::notify(&[NotifyState::Ready]),
@@ -104,7 +105,7 @@ pub(super) fn take(name: Option<&str>) -> io::Result<BoundSocket> {
 fn missing(name: Option<&str>, names: &[String]) -> io::Error {
     let wanted = name.map_or_else(String::new, |name| format!(" named {name:?}"));
     let given = if names.is_empty() {
-        "none were passed; start this program with a .socket unit".to_owned()
+        "no sockets were passed; start this program with a .socket unit".to_owned()
     } else {
         format!("passed sockets: {}", names.join(", "))
     };

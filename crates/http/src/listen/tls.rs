@@ -1,4 +1,4 @@
-//! TLS: certificates that are selected by name and reloaded when their files change.
+//! TLS with certificates that are selected by name and reloaded when their files change.
 
 use std::{
     collections::HashMap,
@@ -27,16 +27,16 @@ use super::{
     stream::Transport,
 };
 
-/// Time between two checks of the certificate files.
+/// The time between two checks of the certificate files.
 const CHECK_PERIOD: Duration = Duration::from_secs(5);
 
-/// Certificates of a listener that serves HTTP/2 and HTTP/1.1 over TLS 1.2 and 1.3.
+/// The certificates of a listener that serves HTTP/2 and HTTP/1.1 over TLS 1.2 and 1.3.
 ///
 /// The certificate is selected by the name that the client requests (SNI): a certificate with that
-/// name, otherwise one with a matching wildcard, otherwise the first. Running listeners check the
-/// files every five seconds and use changed certificates for new connections. If a new certificate
-/// is unusable, the old one is kept, and the error is logged once. Certificates ordered by the
-/// program itself take precedence for their names.
+/// name, otherwise a certificate with a matching wildcard, otherwise the first certificate. Running
+/// listeners check the files every five seconds, and use changed certificates for new connections.
+/// If a new certificate is unusable, the old one is kept, and the error is logged once. For their
+/// names, certificates ordered by the program itself take precedence.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -50,24 +50,24 @@ struct Certificates {
     acme: Option<Acme>,
 }
 
-/// Certificate and key files, and the certificate that was last loaded from them.
+/// The certificate and key files, and the certificate that was last loaded from them.
 #[derive(Debug)]
 struct FilePair {
     files: CertificateFiles,
     stamps: [Option<Stamp>; 2],
     certificate: Certificate,
-    /// Reason why the current files cannot be used.
+    /// The reason why the files in their current state cannot be used.
     problem: Option<String>,
 }
 
 impl Tls {
-    /// Loads the files; the first pair serves names that match no certificate.
+    /// Loads certificate and key files. The first pair is used for names that match no certificate.
     ///
-    /// A certificate that has expired or expires soon is still served, with a warning in the log.
+    /// A certificate that has expired or will expire soon is still served, and a warning is logged.
     ///
     /// # Errors
     ///
-    /// Returns an error if there are no files, if a file is missing or unusable, or if a key is
+    /// Returns an error if the list is empty, if a file is missing or unusable, or if a key is
     /// encrypted or does not match its certificate.
     pub fn load(files: Vec<CertificateFiles>) -> Result<Self, CertificateError> {
         if files.is_empty() {
@@ -76,10 +76,10 @@ impl Tls {
         Self::new(files, None)
     }
 
-    /// Loads certificate files, if any, in addition to ordered certificates.
+    /// Loads certificate files, if any, for a listener that also serves ordered certificates.
     ///
-    /// A name whose certificate has not been issued yet gets a matching certificate from a file;
-    /// without a matching file, handshakes for that name fail, while other names are served.
+    /// If the certificate for a name has not been issued yet, a matching certificate from a file is
+    /// used. If no file matches, handshakes for that name fail, while other names are served.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Tls {
             .map_err(|error| CertificateError::no_file(error.to_string()))?;
         let resolver: Arc<dyn ResolvesServerCert> = Arc::<Certificates>::clone(&certificates);
         let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
-        // In order of preference (RFC 7301 §3.2): HTTP/2 first.
+        // The protocols are in order of preference (RFC 7301 §3.2), so HTTP/2 is first.
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         if certificates.acme.is_some() {
             config.alpn_protocols.push(acme::PROTOCOL.to_vec());
@@ -125,14 +125,14 @@ impl Tls {
         })
     }
 
-    /// Loads the files that have changed.
+    /// Loads the certificate and key files that have changed.
     ///
-    /// Running listeners call this automatically.
+    /// Running listeners call this method automatically.
     pub fn reload(&self) {
         self.certificates.reload();
     }
 
-    /// Returns the states of all certificates; those loaded from files come first.
+    /// Returns the states of all certificates; the certificates loaded from files come first.
     pub fn states(&self) -> Vec<CertificateState> {
         let certificates = &self.certificates;
         let mut states: Vec<_> = certificates.pairs().iter().map(FilePair::state).collect();
@@ -140,10 +140,10 @@ impl Tls {
         states
     }
 
-    /// Performs the handshake with a client.
+    /// Performs the TLS handshake with a client.
     ///
-    /// With a certificate authority that validates a name, nothing follows the handshake (RFC 8737
-    /// §3).
+    /// If the client is a certificate authority that validates a name, nothing follows the
+    /// handshake (RFC 8737 §3).
     pub(super) async fn accept(&self, stream: Transport) -> io::Result<TlsStream<Transport>> {
         let mut stream = self.acceptor.accept(stream).await?;
         if stream.get_ref().1.alpn_protocol() == Some(acme::PROTOCOL) {
@@ -153,12 +153,12 @@ impl Tls {
         Ok(stream)
     }
 
-    /// Watches the certificate files and orders certificates indefinitely.
+    /// Watches the certificate files, and orders certificates, indefinitely.
     pub(super) async fn watch(self) {
         let certificates = &self.certificates;
         let ordering = async {
             if let Some(acme) = &certificates.acme {
-                // Boxed: the future of an order is large and rarely polled.
+                // The future of an order is boxed, because it is large and rarely polled.
                 Box::pin(acme.keep(|| certificates.publish(&certificates.pairs()))).await;
             }
         };
@@ -190,7 +190,7 @@ impl Certificates {
         let changed = pairs
             .iter_mut()
             .map(|pair| pair.reload(&self.provider))
-            // Not `any`, which would stop at the first changed pair.
+            // `any` cannot be used, because it would stop at the first changed pair.
             .fold(false, |any, one| any | one);
         if changed {
             self.publish(&pairs);
@@ -252,10 +252,10 @@ impl FilePair {
         }
     }
 
-    /// Reloads changed files; returns whether the certificate has changed.
+    /// Reloads changed files, and returns whether the certificate has changed.
     fn reload(&mut self, provider: &CryptoProvider) -> bool {
         let stamps = self.files.stamps();
-        // After an error the files are read again, because they may have been half written.
+        // After an error, the files are read again, because they may have been incomplete.
         if stamps == self.stamps && self.problem.is_none() {
             return false;
         }
@@ -288,20 +288,21 @@ impl FilePair {
 #[cfg(test)]
 mod tests;
 
-/// Certificates, indexed by the names for which they are served.
+/// The certificates, indexed by the names for which they are served.
 #[derive(Debug, Default)]
 pub(super) struct CertificatesByName {
     first: Option<Arc<CertifiedKey>>,
     exact: HashMap<String, Arc<CertifiedKey>>,
-    /// Certificates by wildcard name without the `*`, such as `.example.com`.
+    /// The wildcard certificates, by name without the `*`, such as `.example.com`.
     wildcard: HashMap<String, Arc<CertifiedKey>>,
-    /// Names whose certificate has not been issued yet, and whether this has been logged.
+    /// The names whose certificate has not been issued yet, and for each whether this has been
+    /// logged.
     awaited: HashMap<String, AtomicBool>,
 }
 
 impl CertificatesByName {
-    /// Creates the index; ordered certificates take precedence over files, but unknown names get
-    /// the certificate of the first file.
+    /// Creates the index of certificates. Ordered certificates take precedence over files, but the
+    /// certificate of the first file is used for unknown names.
     pub(super) fn new<'a>(
         files: impl Iterator<Item = &'a Certificate>,
         ordered: impl Iterator<Item = (&'a str, Option<Certificate>)>,
@@ -341,7 +342,7 @@ impl CertificatesByName {
         let name = name.to_ascii_lowercase();
         // SNI has no trailing dot (RFC 6066 §3), but some clients send one.
         let name = name.trim_end_matches('.');
-        // A wildcard stands for one label (RFC 9525 §6.3).
+        // A wildcard stands for a single label (RFC 9525 §6.3).
         let suffix = name.find('.').and_then(|dot| name.get(dot..));
         let by_name = self
             .exact

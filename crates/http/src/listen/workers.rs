@@ -1,4 +1,4 @@
-//! Threads that serve connections.
+//! Worker threads that serve connections.
 
 use std::{
     io,
@@ -14,18 +14,18 @@ use tokio::runtime::{self, Handle};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-/// Connection count assigned to a thread that has ended, so that it gets no more connections.
+/// The connection count that is set for a thread that has ended, so that the thread gets no more
+/// connections.
 ///
-/// The value is half of the range, because the thread's remaining connections still decrement the
-/// count.
+/// The count is half of the range, because the thread's remaining connections still decrement it.
 const RETIRED: usize = usize::MAX / 2;
 
 /// Threads that serve connections, each with its own runtime.
 ///
 /// A connection stays on its thread, so its data is not passed between CPU cores. Listeners are
-/// shared by all threads; a thread that has accepted more than its share passes a connection to
-/// another. The threads end when this value is dropped; everything that runs on them must end
-/// before.
+/// shared by all threads; a thread that has accepted more than its share of connections passes a
+/// connection to another thread. The threads end when this value is dropped; all tasks that run on
+/// them must end before that.
 ///
 /// # Example
 ///
@@ -50,25 +50,25 @@ struct Worker {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// Runtimes that serve one listener.
+/// The runtimes that serve one listener.
 #[derive(Clone, Debug)]
 pub(super) struct Runtimes {
     handles: Arc<[RuntimeHandle]>,
 }
 
-/// Handle of a runtime, with the number of its connections.
+/// A handle of a runtime, with the number of its connections.
 #[derive(Clone, Debug)]
 pub(super) struct RuntimeHandle {
     pub(super) handle: Handle,
     connections: Arc<AtomicUsize>,
 }
 
-/// Slot for one connection on a thread.
+/// A slot for one connection on a worker thread.
 #[derive(Debug)]
 pub(super) struct RuntimeSlot(Arc<AtomicUsize>);
 
 impl Workers {
-    /// Starts the given number of threads; 0 starts one per processor.
+    /// Starts the given number of threads; if the number is 0, starts one thread per processor.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Workers {
         Ok(Self { workers })
     }
 
-    /// Returns the number of threads that serve the listener.
+    /// Returns the number of threads that serve connections.
     pub fn threads(&self) -> usize {
         self.workers.len()
     }
@@ -110,8 +110,8 @@ impl Worker {
             .name(format!("worker-{number}"))
             .spawn(move || {
                 runtime.block_on(stopped.cancelled());
-                // Dropping the runtime would wait for blocking tasks, and a hanging one would delay
-                // the shutdown.
+                // Dropping the runtime would wait for blocking tasks, and a task that hangs would
+                // delay the shutdown.
                 runtime.shutdown_background();
             })?;
         Ok(Self {
@@ -136,7 +136,7 @@ impl Drop for Worker {
 }
 
 impl Runtimes {
-    /// Returns a set that contains only the current runtime.
+    /// Returns a set of runtimes that contains only the current runtime.
     pub(super) fn here() -> Self {
         Self {
             handles: Arc::new([RuntimeHandle::new(Handle::current())]),
@@ -151,7 +151,8 @@ impl Runtimes {
     ///
     /// Also returns the other runtime, if it was chosen.
     pub(super) fn assign(&self, runtime: &RuntimeHandle) -> (RuntimeSlot, Option<&RuntimeHandle>) {
-        // Slightly outdated counts are good enough: a wrong choice only affects the balance.
+        // Slightly outdated counts are good enough, because a wrong choice affects only the
+        // balance.
         let here = runtime.connections.load(Relaxed);
         let least = self
             .handles
@@ -159,7 +160,8 @@ impl Runtimes {
             .map(|runtime| (runtime.connections.load(Relaxed), runtime))
             .min_by_key(|(connections, _)| *connections);
         match least {
-            // A move costs some system calls, so a difference of less than a quarter is ignored.
+            // Moving a connection costs some system calls, so a difference of less than a quarter
+            // is ignored.
             Some((connections, least)) if here > connections + connections / 4 => {
                 (least.slot(), Some(least))
             }

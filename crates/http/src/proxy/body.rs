@@ -18,12 +18,12 @@ use super::trailers;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Body of a request on its way to the upstream.
+/// The body of a request on its way to the upstream.
 #[derive(Debug, Default)]
 pub(super) struct RequestBody {
     kind: RequestKind,
     progress: Option<Arc<Progress>>,
-    /// Names of trailers that are passed on to the upstream.
+    /// The names of the trailers that are forwarded to the upstream.
     pub(super) trailers: Vec<HeaderName>,
 }
 
@@ -37,7 +37,7 @@ enum RequestKind {
 }
 
 impl RequestBody {
-    /// Wraps a body; a body from hyper's server need not be boxed.
+    /// Wraps a request's body; a body from hyper's server need not be boxed.
     pub(super) fn new<B>(body: B) -> Self
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -47,8 +47,8 @@ impl RequestBody {
         let kind = if body.as_ref().is_none_or(Body::is_end_stream) {
             RequestKind::Empty
         } else if let Some(incoming) =
-            // A runtime check instead of a type parameter: the service is generic, and nearly all
-            // its bodies are `Incoming`.
+            // This is a runtime check instead of a type parameter, because the service is generic
+            // and nearly all its bodies are `Incoming`.
             (&mut body as &mut dyn Any).downcast_mut::<Option<Incoming>>()
         {
             incoming
@@ -67,7 +67,7 @@ impl RequestBody {
         }
     }
 
-    /// Wraps the body in its listener's guard.
+    /// Wraps the body in the listener's guard.
     pub(super) fn guarded(mut self, guard: Option<BodyGuard>) -> Self {
         self.kind = match (self.kind, guard) {
             (RequestKind::Incoming(body), Some(guard)) => RequestKind::Guarded(guard.watch(body)),
@@ -80,7 +80,7 @@ impl RequestBody {
         matches!(self.kind, RequestKind::Empty)
     }
 
-    /// Returns the progress of the body; `None` for an empty one.
+    /// Returns the progress of the body, or `None` if the body is empty.
     pub(super) fn progress(&self) -> Option<Arc<Progress>> {
         self.progress.clone()
     }
@@ -105,7 +105,7 @@ impl Body for RequestBody {
             && let Some(trailers) = frame.trailers_mut()
         {
             trailers::keep(trailers, &this.trailers);
-            // Without remaining trailers, this is the end.
+            // If no trailers are left, the body has ended.
             if trailers.is_empty() {
                 polled = Poll::Ready(None);
             }
@@ -146,19 +146,19 @@ fn is_too_large(error: &BoxError) -> bool {
     matches!(error.downcast_ref(), Some(BodyError::TooLarge(_)))
 }
 
-/// Progress of a request's body, on which timeouts are based.
+/// The progress of a request's body, on which timeouts are based.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<(Upload, Instant)>);
 
-/// Party that the transfer of a request's body is waiting for.
+/// The party for which the transfer of a request's body is waiting.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Upload {
     AwaitsClient,
     AwaitsUpstream,
     Done,
-    /// The client disconnected or violated its framing.
+    /// The client disconnected, or violated the framing of its request's body.
     Broken,
-    /// The body exceeded the listener's limit.
+    /// The request's body exceeded the listener's size limit.
     TooLarge,
 }
 
@@ -169,7 +169,7 @@ impl Progress {
 
     pub(super) fn moved(&self, upload: Upload) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Passing on a piece is progress; being polled again while the client is silent is not.
+        // Forwarding a piece is progress; being polled again while the client is silent is not.
         if state.0 != upload || upload == Upload::AwaitsUpstream {
             *state = (upload, Instant::now());
         }

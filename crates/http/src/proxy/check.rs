@@ -21,10 +21,11 @@ use super::{
     settings::HealthCheck,
 };
 
-/// Maximum timeout for the response to a health check.
+/// The maximum timeout for the response to a health check.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 
-/// Checks a server periodically until `stop` is cancelled or the proxy is dropped.
+/// Runs the health check of a server periodically until `stop` is cancelled or the proxy is
+/// dropped.
 pub(super) async fn run(
     server: Weak<Server>,
     check: HealthCheck,
@@ -32,14 +33,14 @@ pub(super) async fn run(
     stop: CancellationToken,
 ) {
     let mut ticks = time::interval(check.interval.max(Duration::from_millis(1)));
-    // A check that takes longer than the interval is not followed by a burst.
+    // A check that takes longer than the interval does not cause a burst of checks.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
             () = stop.cancelled() => return,
         }
-        // The task holds only a weak reference while waiting, so that dropping the proxy ends its
+        // While waiting, the task holds only a weak reference, so that dropping the proxy ends its
         // checks.
         let Some(server) = server.upgrade() else {
             return;
@@ -53,7 +54,8 @@ pub(super) async fn run(
     }
 }
 
-/// Requests the health check's path over a new connection; a status from 200 to 399 means success.
+/// Requests the health check's path over a new connection; the check succeeds if the status is from
+/// 200 to 399.
 pub(super) async fn once(
     server: &Arc<Server>,
     path: &str,
@@ -93,8 +95,8 @@ fn request(server: &Server, path: &str) -> http::Result<Request<RequestBody>> {
             USER_AGENT,
             HeaderValue::from_static("robot-detection (health check)"),
         )
-        // The connection is new each time: a kept one would not show whether the server accepts
-        // connections.
+        // Each check opens a new connection, because a kept connection would not show whether the
+        // server accepts connections.
         .header(CONNECTION, HeaderValue::from_static("close"))
         .body(RequestBody::new(Empty::new()))
 }

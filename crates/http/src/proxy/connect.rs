@@ -26,40 +26,41 @@ use super::{
     upstream::{Address, Protocol, Upstream},
 };
 
-/// Time without received data after which a server with open streams is sent a PING (RFC 9113
-/// §6.7).
+/// The time without received data after which a PING is sent to a server with open streams (RFC
+/// 9113 §6.7).
 const PING_AFTER: Duration = Duration::from_secs(20);
 
-/// Maximum number of streams on a connection until the server's SETTINGS arrive (RFC 9113 §6.5.2).
+/// The maximum number of streams on a connection until the server's SETTINGS arrive (RFC 9113
+/// §6.5.2).
 ///
-/// The value is one, because a server with a low limit would refuse further streams.
+/// The maximum is one stream, because a server with a low limit would refuse further streams.
 const FIRST_STREAMS: usize = 1;
 
-/// Error numbers ENFILE and EMFILE, which are the same on every Unix; `io::ErrorKind` has no stable
-/// kind for them.
+/// The error numbers ENFILE and EMFILE, which are the same on every Unix; `io::ErrorKind` has no
+/// stable kind for them.
 const OUT_OF_FILES: [i32; 2] = [23, 24];
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Connector that opens connections to servers.
+/// A connector that opens connections to servers.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     http: HttpConnector,
     tls: Option<Tls>,
     timeout: Duration,
-    /// Whether connections cache the header lines that their server sends.
+    /// Whether each connection caches the header lines that its server sends.
     fast_path: bool,
     tasks: TaskTracker,
 }
 
-/// New connection; an HTTP/2 connection already has a running task.
+/// A new connection; an HTTP/2 connection already has a running task.
 #[derive(Debug)]
 pub(super) enum NewConnection {
     Http1(Box<Connection>),
     Http2(SharedConnection),
 }
 
-/// Error that occurred while connecting to a server.
+/// An error that occurred while connecting to a server.
 #[derive(Debug)]
 pub(super) enum ConnectError {
     Timeout(Duration),
@@ -67,7 +68,8 @@ pub(super) enum ConnectError {
 }
 
 impl ConnectError {
-    /// Returns `true` if the process or the system cannot open more files.
+    /// Returns `true` if the connection failed because the process or the system cannot open more
+    /// files.
     pub(super) fn is_out_of_files(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = match self {
             Self::Timeout(_) => None,
@@ -88,7 +90,7 @@ impl ConnectError {
 pub(super) fn http_connector() -> HttpConnector {
     let mut http = HttpConnector::new();
     http.set_nodelay(true);
-    // The TLS connector passes on `https` URLs, which would otherwise be refused.
+    // The TLS connector passes on `https` URLs, which would otherwise be rejected here.
     http.enforce_http(false);
     http.set_keepalive(Some(Duration::from_mins(1)));
     http
@@ -105,7 +107,7 @@ impl Connector {
         }
     }
 
-    /// Returns the timeout for connecting to an upstream server.
+    /// Returns the timeout for connecting to a server.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -114,10 +116,10 @@ impl Connector {
         self.tls.as_ref().is_some_and(|tls| tls.offers_http2)
     }
 
-    /// Connects to the server, and starts the task of an HTTP/2 connection.
+    /// Connects to the server, and starts the connection's task if the protocol is HTTP/2.
     ///
-    /// With `switches`, only HTTP/1.1 is offered, because HTTP/2 cannot switch protocols (RFC 9113
-    /// §8.6).
+    /// If `switches` is set, only HTTP/1.1 is offered, because HTTP/2 cannot switch protocols (RFC
+    /// 9113 §8.6).
     pub(super) async fn connect(
         &self,
         upstream: &Upstream,
@@ -131,7 +133,7 @@ impl Connector {
                 self.http2(*stream, true).await
             }
             stream => {
-                // Boxed, because it is moved several times with every request.
+                // The connection is boxed, because it is moved several times with every request.
                 let connection = Connection::new(stream, Instant::now(), self.fast_path);
                 return Ok(NewConnection::Http1(Box::new(connection)));
             }
@@ -190,7 +192,8 @@ impl Connector {
             let ended = std::future::poll_fn(|cx| {
                 let polled = connection.as_mut().poll(cx);
                 let max = connection.current_max_send_streams();
-                // Until the server's SETTINGS arrive, hyper reports the number passed above.
+                // Until the server's SETTINGS arrive, hyper reports the maximum number of streams
+                // that was passed above.
                 if max != FIRST_STREAMS {
                     allowed.allow(max);
                 }

@@ -1,4 +1,4 @@
-//! Dispatch of a request to one of the servers: selection, attempts and failures.
+//! Dispatch of a request to one of the upstream's servers: selection, attempts and failures.
 
 use std::{error::Error, mem, sync::Arc, time::Duration};
 
@@ -21,23 +21,23 @@ use super::{
     servers::{ServerSet, Servers},
 };
 
-/// Maximum number of kept connections that are tried before a new one is opened: a restarted server
-/// has closed all of them.
+/// The maximum number of kept connections that are tried before a new connection is opened. A
+/// restarted server has closed all kept connections.
 const MAX_REUSE_TRIES: usize = 3;
-/// Maximum number of servers that are tried while nothing of a request has been sent; more would
-/// make the client wait for too many connect timeouts.
+/// The maximum number of servers that are tried before any byte of a request has been sent. With
+/// more servers, the client would have to wait for too many connect timeouts.
 const MAX_SERVERS: u32 = 3;
 
-/// Request that is ready to be sent to an upstream server.
+/// A request that is ready to be sent to an upstream server.
 #[derive(Debug)]
 pub(super) struct Message {
     pub(super) parts: Parts,
     pub(super) body: RequestBody,
-    /// Headers added by the proxy that are not in the request yet.
+    /// The headers that the proxy adds, if they are not in the request yet.
     pub(super) added: Option<AddedHeaders>,
 }
 
-/// Head of a response, and the source of its body.
+/// The head of a response, and the source of its body.
 #[derive(Debug)]
 pub(super) struct UpstreamResponse {
     pub(super) response: Response<()>,
@@ -45,7 +45,7 @@ pub(super) struct UpstreamResponse {
     pub(super) slot: ServerSlot,
 }
 
-/// Source of a response's body.
+/// The source of a response's body.
 #[derive(Debug)]
 pub(super) enum BodySource {
     Http1(Box<Connection>, PendingBody),
@@ -53,7 +53,7 @@ pub(super) enum BodySource {
 }
 
 impl Default for Message {
-    /// Returns an empty message, which replaces one that was taken out.
+    /// Returns an empty message, which replaces a message that was taken out.
     fn default() -> Self {
         let (parts, body) = Request::<RequestBody>::default().into_parts();
         Self {
@@ -65,7 +65,7 @@ impl Default for Message {
 }
 
 impl Message {
-    /// Swaps the head of a request with that of the message.
+    /// Swaps the head of a request with the head of the message.
     pub(super) fn take_head<B>(&mut self, request: &mut Request<B>) {
         let parts = &mut self.parts;
         parts.version = request.version();
@@ -75,7 +75,7 @@ impl Message {
         mem::swap(&mut parts.extensions, request.extensions_mut());
     }
 
-    /// Clears the message but keeps the memory of its header map.
+    /// Clears the message, but keeps the memory of its header map.
     pub(super) fn clear(&mut self) {
         self.parts.uri = Uri::default();
         self.parts.headers.clear();
@@ -85,22 +85,22 @@ impl Message {
     }
 }
 
-/// Dispatch in progress: a slot has been taken, and a first attempt may have failed.
+/// A dispatch in progress, for which a slot has been taken and a first attempt may have failed.
 pub(super) struct StartedDispatch {
     pub(super) slot: ServerSlot,
     pub(super) tried: ServerSet,
     pub(super) attempt: Option<Attempt>,
 }
 
-/// Reason why there is no response from the upstream.
+/// The reason why there is no response from the upstream.
 #[derive(Debug)]
 pub(super) enum Failure {
     Connect(ConnectError),
-    /// The connection failed, or the response is not valid HTTP.
+    /// The connection to the server failed, or the response is not valid HTTP.
     Response(Box<dyn Error + Send + Sync>),
-    /// The connection ended before a single byte of a response was received.
+    /// The connection ended before any byte of a response was received.
     NoResponse(Box<dyn Error + Send + Sync>),
-    /// The upstream did not respond within the given time.
+    /// The upstream did not respond within this time.
     Timeout(Duration),
     /// The client did not send the rest of its request.
     ClientSilent,
@@ -111,7 +111,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Returns the failure that the client caused while sending its request's body, if any.
+    /// Returns the failure that the client caused while it sent its request's body, if any.
     pub(super) fn of_client(progress: &Progress) -> Option<Self> {
         match progress.state().0 {
             Upload::Broken => Some(Self::ClientBroke),
@@ -132,7 +132,7 @@ impl Failure {
         }
     }
 
-    /// Returns the reason for a failure of the server; `None` if the client caused the failure.
+    /// Returns the reason for the failure, or `None` if the client caused the failure.
     pub(super) fn reason(&self) -> Option<String> {
         match self {
             Self::Connect(ConnectError::Timeout(after)) => {
@@ -147,25 +147,26 @@ impl Failure {
     }
 }
 
-/// Options for sending requests.
+/// The options for sending a request to the upstream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendOptions {
     pub(super) response_timeout: Duration,
     /// Whether the `Host` header is set to the server's own name.
     pub(super) sets_host: bool,
-    /// Whether the request asks to switch to another protocol.
+    /// Whether the request asks for a switch to another protocol.
     pub(super) switches: bool,
 }
 
-/// Sends the request and returns the response's head with its connection.
+/// Sends the request, and returns the head of the response with the connection to read the body
+/// from.
 ///
-/// `begun` is a slot that has already been taken, with the result of a first attempt. The body is
-/// taken out of the message; over HTTP/2, the whole message is.
+/// `begun` contains a slot that has already been taken and the result of a first attempt. The body
+/// is taken out of the message; over HTTP/2, the whole message is taken.
 ///
-/// If a server does not accept a connection, the request is sent to another one. If a server closes
-/// a kept connection while a request is in transit, an idempotent request without a body (RFC 9110
-/// §9.2.2, RFC 9112 §9.3.1) is repeated over a new connection, unless a byte of a response has
-/// arrived.
+/// If a server does not accept a connection, the request is sent to another server. If a server
+/// closes a kept connection while a request is in transit, an idempotent request without a body
+/// (RFC 9110 §9.2.2, RFC 9112 §9.3.1) is repeated over a new connection, unless a byte of a
+/// response has arrived.
 ///
 /// # Errors
 ///
@@ -210,14 +211,15 @@ pub(super) async fn dispatch(
         note(health, &failure);
         return Err((failure, Arc::clone(&upstream.name)));
     }
-    // There is at least one server, so at least one has failed.
+    // There is at least one server, so at least one attempt has failed.
     Err(last.unwrap_or_else(|| {
         let none = ConnectError::Failed("no server".into());
         (Failure::Connect(none), Arc::from(""))
     }))
 }
 
-/// Takes a slot of a server, and sets `Host` to the server's name unless the client's is preserved.
+/// Takes a slot at a server, and sets `Host` to the server's name unless the client's `Host` is
+/// preserved.
 pub(super) fn choose(
     servers: &Servers,
     tried: &mut ServerSet,
@@ -225,7 +227,7 @@ pub(super) fn choose(
     message: &mut Message,
 ) -> Option<ServerSlot> {
     let slot = servers.choose(tried)?;
-    // With a single server, the name is already set.
+    // If there is a single server, its name is already set.
     if options.sets_host && servers.are_several() {
         let host = slot.server.upstream.host.clone();
         message.parts.headers.insert(HOST, host);
@@ -251,7 +253,7 @@ fn note(health: &Health, failure: &Failure) {
     }
 }
 
-/// Result of trying to send a request to one server.
+/// The result of trying to send a request to one server.
 pub(super) enum Attempt {
     Answered(Response<()>, BodySource),
     /// Nothing was sent, so the request can be sent to another server.
@@ -279,7 +281,7 @@ async fn at_server(
     mut begun: Option<Attempt>,
 ) -> Attempt {
     let switches = options.switches && slot.server.can_switch();
-    // A partly sent body is gone, because it is not buffered for a second attempt.
+    // A body that has been sent in part is lost, because it is not buffered for a second attempt.
     let may_repeat = upload.is_none() && message.parts.method.is_idempotent();
     let now = Instant::now();
     for _ in 0..MAX_REUSE_TRIES {
@@ -291,15 +293,16 @@ async fn at_server(
             },
         };
         match attempt {
-            // The server had closed the connection before anything was sent: try the next one.
+            // The server had closed the connection before anything was sent: try the next
+            // connection.
             Attempt::Unsent(_) => {}
-            // The server closed it while the request was in transit (RFC 9112 §9.3.1): retry once
-            // over a connection that is certainly new.
+            // The server closed the connection while the request was in transit (RFC 9112 §9.3.1):
+            // retry once over a newly opened connection.
             Attempt::Failed(Failure::NoResponse(_)) if may_repeat => break,
             attempt => return attempt,
         }
     }
-    // Boxed: the rare case would make the future of every request large.
+    // The future is boxed, because this rare case would make the future of every request large.
     let sender = match Box::pin(slot.connect(switches)).await {
         Ok(sender) => sender,
         Err(error) => return Attempt::Unsent(Failure::Connect(error)),
@@ -317,7 +320,7 @@ async fn send(
     let timeout = options.response_timeout;
     match sender {
         Sender::Http1(connection) => call(connection, message, upload, timeout, now).await.into(),
-        // Boxed: its future is much larger than that of HTTP/1.
+        // The future is boxed, because it is much larger than the future for HTTP/1.
         Sender::Http2(mut stream) => {
             match Box::pin(http2::send(&mut stream, message, upload, timeout)).await {
                 StreamOutcome::Answered(response) => {
@@ -334,7 +337,7 @@ async fn send(
 
 /// Waits until the upload has made no progress for the timeout.
 ///
-/// A large upload may take longer than that as a whole.
+/// A large upload as a whole may take longer than the timeout.
 pub(super) async fn stall(progress: &Progress, timeout: Duration) -> Failure {
     loop {
         let (upload, since) = progress.state();
@@ -378,7 +381,8 @@ mod tests {
         assert!(message.parts.headers.is_empty());
     }
 
-    /// Returns the time until an exchange with the given upload steps fails, and the failure.
+    /// Returns the failure of an exchange with the given upload steps, and the time until the
+    /// failure.
     async fn failure(steps: &[(u64, Upload)]) -> (u64, Failure) {
         let progress = Progress::default();
         let start = Instant::now();

@@ -1,24 +1,24 @@
 use std::{error::Error, io, path::PathBuf, time::Duration};
 
-/// Error for an upstream that cannot be used.
+/// An error for an upstream that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
-    /// The configured upstream is not a valid URL.
+    /// The configured upstream URL is invalid.
     #[error("upstream {url:?}: {reason}")]
     Upstream {
-        /// Configured upstream URL.
+        /// The configured upstream URL.
         url: String,
-        /// Description of the problem, and the expected form.
+        /// A description of the problem and of the expected form.
         reason: String,
     },
     /// No upstream server is configured.
-    #[error("an upstream needs a server such as http://127.0.0.1:3000")]
+    #[error("an upstream needs at least one server, such as http://127.0.0.1:3000")]
     NoServer,
-    /// More servers are configured than one upstream may have.
+    /// More than 64 servers are configured for one upstream.
     #[error("an upstream may have at most 64 servers, but {0} are configured")]
     TooManyServers(usize),
-    /// Two servers of an upstream have different paths.
+    /// Two servers of an upstream are configured with different paths.
     #[error(
         "upstream {0:?} has a different path from the first one; all servers of an upstream must have the same path"
     )]
@@ -26,48 +26,48 @@ pub enum ProxyError {
     /// The file of trusted certificates is unusable.
     #[error("{}: the file {reason}", .file.display())]
     CaFile {
-        /// Path of the unusable file.
+        /// The path of the unusable file of trusted certificates.
         file: PathBuf,
-        /// Reason why the file is unusable.
+        /// The reason why the file of trusted certificates is unusable.
         reason: String,
     },
-    /// The system has no trusted certificates.
+    /// The operating system has no trusted certificates.
     #[error(
-        "the system has no trusted certificates for https: {0}; install ca-certificates, or configure your own file"
+        "the system has no trusted certificates for HTTPS: {0}; install the ca-certificates package, or configure your own file"
     )]
     NoCertificates(#[source] io::Error),
-    /// The path of the health check is invalid.
+    /// The configured path of the health check is invalid.
     #[error("{0:?} is not a path such as /health")]
     HealthPath(String),
     /// The health check of the upstream failed.
     #[error("upstream {url} is unhealthy: {reason}")]
     Unhealthy {
-        /// URL of the upstream.
+        /// The URL of the upstream server.
         url: String,
-        /// Reason for the failed health check.
+        /// The reason for the failed health check.
         reason: String,
     },
     /// The upstream does not accept connections.
     #[error("cannot connect to upstream {url}: {}", with_step(.source.as_ref()))]
     Connect {
-        /// Upstream URL.
+        /// The URL of the upstream server.
         url: String,
-        /// Error returned by the system.
+        /// The error that occurred while connecting.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The upstream did not respond to a connection attempt in time.
     #[error(
-        "could not connect to upstream {url} within {after:?}; check the address and firewalls in between"
+        "could not connect to upstream {url} within {after:?}; check the address and any firewalls in between"
     )]
     ConnectTimeout {
-        /// Upstream URL.
+        /// The URL of the upstream server.
         url: String,
-        /// Timeout that was exceeded.
+        /// The connect timeout that was exceeded.
         after: Duration,
     },
 }
 
-/// Returns the error and its causes on one line, with a remedy.
+/// Returns the text of the error and its causes on one line, followed by a remedy.
 fn with_step(error: &(dyn Error + 'static)) -> String {
     let text = chain(error);
     if certificate_step(&text).is_some() {
@@ -76,25 +76,26 @@ fn with_step(error: &(dyn Error + 'static)) -> String {
     format!("{text}; check that the server is running and that the address is correct")
 }
 
-/// Returns a remedy for a rejected certificate, which is recognised by the error text of rustls.
+/// Returns a remedy for a rejected certificate, based on the error text of rustls.
 fn certificate_step(text: &str) -> Option<&'static str> {
     let (_, reason) = text.split_once("invalid peer certificate: ")?;
     Some(if reason.starts_with("certificate not valid for name") {
-        "use a name from the certificate in its URL"
+        "use a name from the certificate in the server's URL"
     } else if reason.contains("expired") || reason.contains("not valid yet") {
-        "check the date of this machine, or renew the certificate"
+        "check this machine's date, or renew the certificate"
     } else {
-        "if the certificate is yours, set server.upstream_ca_file to it or to its authority's certificate"
+        "if the certificate is yours, set server.upstream_ca_file to the file of the certificate or of its authority"
     })
 }
 
-/// Returns the error and its causes on one line, with a remedy for certificate errors.
+/// Returns the text of the error and its causes on one line, with a remedy if a certificate was
+/// rejected.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let next = error.to_string();
-        // Some errors already end with the text of their cause.
+        // The text of some errors already ends with the text of their cause.
         if !text.ends_with(&next) {
             text.push_str(": ");
             text.push_str(&next);
@@ -108,17 +109,17 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Error of an upstream connection or of the upstream's response.
+/// An error on a connection to the upstream, or in the upstream's response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Http1Error {
-    /// Reading from or writing to the connection failed.
+    /// Reading from or writing to the connection to the upstream failed.
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
     /// The connection ended before the response head was complete.
     #[error("the upstream closed the connection before the response head was complete")]
     NoHead,
-    /// The connection ended before the body was complete.
+    /// The connection ended before the response body was complete.
     #[error("the upstream closed the connection before the response was complete")]
     Cut,
     /// The response head has too many bytes or lines.
@@ -127,7 +128,7 @@ pub enum Http1Error {
     /// The head of the response is malformed.
     #[error("the response head is not valid HTTP/1.1: {0}")]
     Head(&'static str),
-    /// The chunked encoding of the body is malformed.
+    /// The chunked encoding of the response body is malformed.
     #[error("the chunked encoding of the response is malformed: {0}")]
     Chunks(&'static str),
 }

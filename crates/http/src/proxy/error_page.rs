@@ -7,7 +7,7 @@ use robot_detection_texts::Language;
 
 use super::proxy_body::ProxyBody;
 
-/// Error page that the proxy returns if it cannot forward a request.
+/// An error page that the proxy returns if it cannot forward a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ErrorPage {
     /// The request violates HTTP.
@@ -16,7 +16,8 @@ pub(super) enum ErrorPage {
     RequestTimeout,
     /// The request's body exceeds the listener's limit.
     ContentTooLarge,
-    /// The method is intended for a different kind of proxy, or the transfer coding is unknown.
+    /// The request's method is intended for a different kind of proxy, or its transfer coding is
+    /// unknown.
     NotImplemented,
     /// The upstream cannot be reached, or its response is not valid HTTP.
     BadGateway,
@@ -26,7 +27,7 @@ pub(super) enum ErrorPage {
     LoopDetected,
 }
 
-/// Value of `Retry-After` in seconds (RFC 9110 §10.2.3).
+/// The value of `Retry-After` in seconds (RFC 9110 §10.2.3).
 const RETRY_AFTER_SECONDS: &str = "10";
 
 impl ErrorPage {
@@ -43,10 +44,10 @@ impl ErrorPage {
         }
     }
 
-    /// Returns `true` if the connection is closed after the page.
+    /// Returns `true` if the connection is closed after the error page.
     ///
-    /// After a refused request, the following bytes may belong to that request although other
-    /// servers would parse them as a new one (RFC 9112 §11.2).
+    /// The bytes after a refused request may belong to that request, although other servers would
+    /// parse them as a new request (RFC 9112 §11.2).
     pub(super) fn is_last(self) -> bool {
         matches!(
             self,
@@ -54,7 +55,7 @@ impl ErrorPage {
         )
     }
 
-    /// Returns the page in the format that the client accepts.
+    /// Returns the error page in the format that the client accepts.
     pub(super) fn response(self, is_html: bool, language: Language) -> Response<ProxyBody> {
         let (kind, text) = if is_html {
             ("text/html; charset=utf-8", self.html(language))
@@ -65,8 +66,8 @@ impl ErrorPage {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        // Caches may store a 501 by default (RFC 9110 §15.1), and no page here may outlast its
-        // cause.
+        // Caches may store a 501 response by default (RFC 9110 §15.1), but no error page may
+        // outlast its cause.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if matches!(self, Self::BadGateway | Self::GatewayTimeout) {
             headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));
@@ -80,7 +81,7 @@ impl ErrorPage {
         format!("{} {reason}", status.as_str())
     }
 
-    /// Returns the text for the visitor; the cause of the error is only logged.
+    /// Returns the explanation for the visitor; the cause of the error is logged but not shown.
     fn sentence(self, language: Language) -> &'static str {
         language.text(match self {
             Self::BadRequest => "error-400",
@@ -97,7 +98,7 @@ impl ErrorPage {
         format!("{}\n\n{}\n", self.title(), self.sentence(language))
     }
 
-    /// Returns the page as HTML.
+    /// Returns the error page as HTML.
     fn html(self, language: Language) -> String {
         // A text of the site may contain markup.
         let sentence = self

@@ -11,7 +11,7 @@ use crate::listen::fast_path::reuse;
 
 use super::{dispatch::Message, proxy_body::ProxyBody, round_trip::RoundTrip};
 
-/// Maximum number of boxes kept per thread: about as many as there are requests waiting for
+/// The maximum number of boxes kept per thread, which is about the number of requests that wait for
 /// responses at a time.
 const MAX_KEPT: usize = 64;
 
@@ -20,27 +20,27 @@ thread_local! {
     static POOL: RefCell<Vec<Box<Allocation>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Boxed future that resolves to the response to a forwarded request.
+/// A boxed future that resolves to the response to a forwarded request.
 ///
-/// Futures that contain this one are moved, so the box keeps them small. Each thread reuses its
-/// boxes, because an allocation costs more than filling a box.
+/// The box keeps the futures that contain this future small, because they are moved. Each thread
+/// reuses its boxes, because an allocation costs more than filling a box.
 pub struct ForwardFuture {
-    /// Box of the future; `None` once the box has been returned.
+    /// The box of the future; `None` once the box has been returned.
     allocation: Option<Box<Allocation>>,
-    /// Whether the header map belongs to the listener's pool; header values parsed by hyper share
+    /// Whether the header map belongs to the listener's pool. Header values parsed by hyper share
     /// the memory of a whole read buffer and must not be kept.
     is_plain: bool,
 }
 
-/// Memory in which a request stays while it is being forwarded.
+/// The memory in which a request stays while it is being forwarded.
 #[derive(Default)]
 struct Allocation {
     message: Message,
     round_trip: Option<RoundTrip>,
 }
 
-// Allocators serve small sizes from a thread's cache, several times as fast (mimalloc: up to 1,024
-// bytes, glibc: 1,032).
+// Allocators serve small sizes from a per-thread cache, which is several times as fast (mimalloc:
+// up to 1,024 bytes, glibc: up to 1,032 bytes).
 const _: () = assert!(size_of::<Allocation>() <= 1024);
 
 impl ForwardFuture {
@@ -70,7 +70,7 @@ impl Future for ForwardFuture {
                 message,
                 round_trip: Some(round_trip),
             }) => round_trip.poll(cx, message),
-            // A future is not polled after it was ready; this one would wait forever.
+            // A future is not polled after it was ready; this future would wait forever.
             _ => Poll::Pending,
         }
     }
@@ -86,7 +86,7 @@ impl Drop for ForwardFuture {
             reuse::recycle_request(mem::take(&mut allocation.message.parts.headers));
         }
         allocation.message.clear();
-        // Thread-locals are gone when the thread ends; the box is then dropped.
+        // Thread-locals are unavailable when the thread ends; the box is then dropped.
         POOL.try_with(|kept| {
             let mut kept = kept.borrow_mut();
             if kept.len() < MAX_KEPT {

@@ -16,17 +16,17 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Removes the forwarding headers that the client sent.
+/// Removes the forwarding headers that the client has sent.
 pub(super) fn strip(headers: &mut HeaderMap) {
     remove_where(headers, is_forwarding);
 }
 
-/// Headers that report the client's address, scheme and host to the upstream: `X-Forwarded-For`,
-/// `-Proto`, `-Host` and `Forwarded` (RFC 7239).
+/// The headers that report the client's address, scheme and host to the upstream:
+/// `X-Forwarded-For`, `X-Forwarded-Proto`, `X-Forwarded-Host` and `Forwarded` (RFC 7239).
 #[derive(Clone, Debug)]
 pub(super) struct ForwardedHeaders {
     client: Option<ClientAddr>,
-    /// Requested host; valid inside a quoted string.
+    /// The requested host, which is valid inside a quoted string.
     host: HeaderValue,
 }
 
@@ -35,7 +35,8 @@ impl ForwardedHeaders {
         Self { client, host }
     }
 
-    /// Removes the client's own forwarding headers, or appends to those of a trusted proxy.
+    /// Removes the forwarding headers of an untrusted client, or appends to the headers of a
+    /// trusted proxy.
     ///
     /// Returns `Some(self)` if the headers still have to be written.
     pub(super) fn replace(self, headers: &mut HeaderMap) -> Option<Self> {
@@ -51,7 +52,7 @@ impl ForwardedHeaders {
         None
     }
 
-    /// Adds the headers to the existing headers.
+    /// Adds the forwarding headers to the existing headers.
     pub(super) fn insert(&self, headers: &mut HeaderMap) {
         let Some(client) = &self.client else {
             headers.insert(X_FORWARDED_HOST, self.host.clone());
@@ -63,15 +64,16 @@ impl ForwardedHeaders {
         text.clear();
         let first_len = push_chain(&mut text, client);
         append(headers, X_FORWARDED_FOR, &text, first_len);
-        // Overwritten, not appended: applications read it as a single value.
+        // The header is overwritten, because applications read it as a single value.
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto(client)));
-        // The trusted proxy saw the client's requested host, and may have sent us another.
+        // The trusted proxy saw the host that the client requested, and may have sent a different
+        // host to us.
         if let Entry::Vacant(entry) = headers.entry(X_FORWARDED_HOST) {
             entry.insert(self.host.clone());
         }
     }
 
-    /// Writes the headers as HTTP/1.1 header lines.
+    /// Writes the forwarding headers as HTTP/1.1 header lines.
     pub(super) fn write(&self, output: &mut Vec<u8>) {
         let Self { client, host } = self;
         let before_host: &[u8] = match client {
@@ -98,13 +100,14 @@ fn proto(client: &ClientAddr) -> &'static str {
     if client.https { "https" } else { "http" }
 }
 
-/// Returns the client if it is not the peer; a new chain then begins with the client.
+/// Returns the client's address if it differs from the peer's; a new chain then begins with the
+/// client.
 fn began(client: &ClientAddr) -> Option<IpAddr> {
     (client.client != client.peer.ip()).then_some(client.client)
 }
 
-/// Appends the value of `Forwarded` (RFC 7239 §4); returns the size of the part that only a new
-/// list needs.
+/// Appends the value of `Forwarded` (RFC 7239 §4), and returns the size of the part that is needed
+/// only in a new list.
 fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) -> usize {
     let start = text.len();
     if let Some(addr) = began(client) {
@@ -117,7 +120,8 @@ fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) ->
     first_len
 }
 
-/// Appends the value of `X-Forwarded-For`; returns the size of the part that only a new list needs.
+/// Appends the value of `X-Forwarded-For`, and returns the size of the part that is needed only in
+/// a new list.
 fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
     let start = text.len();
     if let Some(addr) = began(client) {
@@ -134,7 +138,8 @@ fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
 /// The first `first_len` bytes of the text are used only for a new list.
 fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usize) {
     let mut list = Vec::new();
-    // Several lines are one list (RFC 9110 §5.3); one line cannot be reordered or cut.
+    // Several lines are equivalent to one list (RFC 9110 §5.3), but a single line cannot be
+    // reordered or cut.
     for line in headers.get_all(&name) {
         if !line.is_empty() {
             list.extend(line.as_bytes());
@@ -147,7 +152,7 @@ fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usi
         list.extend(text.get(first_len..).unwrap_or_default());
         HeaderValue::from_maybe_shared(bytes::Bytes::from(list))
     };
-    // Built from header values and addresses, so this does not fail.
+    // The value is built from header values and addresses, so this does not fail.
     match value {
         Ok(value) => headers.insert(name, value),
         Err(_) => headers.remove(name),
@@ -163,7 +168,8 @@ fn push_element(text: &mut Vec<u8>, peer: IpAddr, https: bool, host: &HeaderValu
         b";proto=http;host="
     });
     let host = host.as_bytes();
-    // A token need not be quoted (RFC 7239 §4, RFC 9110 §5.6.2); a colon or bracket must be.
+    // A token need not be quoted (RFC 7239 §4, RFC 9110 §5.6.2), but a value with a colon or
+    // bracket must be.
     if host.iter().all(|byte| is_in_name(*byte)) {
         text.extend_from_slice(host);
     } else {
@@ -200,17 +206,18 @@ fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     let (mut dotted, mut len) = ([0; 16], 0);
     for octet in addr.octets() {
         let (digits, digits_len) = OCTETS.get(usize::from(octet)).copied().unwrap_or_default();
-        // Always four bytes, a copy of fixed size: the next octet overwrites the excess.
+        // Always copy four bytes, because a copy of fixed size is faster; the next octet overwrites
+        // the excess.
         if let Some(slot) = dotted.get_mut(len..len + digits.len()) {
             slot.copy_from_slice(&digits);
         }
         len += digits_len;
     }
-    // Without the last dot.
+    // Remove the last dot.
     text.extend_from_slice(dotted.get(..len.saturating_sub(1)).unwrap_or_default());
 }
 
-/// Decimal text of each octet value with a trailing dot, and the length of the text.
+/// The decimal text of each octet value, with a trailing dot and the length of the text.
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated at compile time, where an error would be reported"

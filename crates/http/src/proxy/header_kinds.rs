@@ -1,4 +1,4 @@
-//! Kinds of request headers that a proxy has to handle.
+//! The kinds of request headers that a proxy has to handle.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -9,9 +9,9 @@ use crate::listen::is_forwarding;
 
 use super::headers;
 
-/// Kinds of headers in a request, found in one pass over the names.
+/// The kinds of headers that occur in a request, found in one pass over the names.
 ///
-/// Usually there are none, so the map need not be searched for any of them.
+/// Usually none of them occur, so that the header map need not be searched for each kind.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -30,7 +30,7 @@ pub(super) struct HeaderPresence {
     has_proxy_fields: bool,
 }
 
-/// Header values that are needed for every request.
+/// The header values that are needed for every request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FieldValues<'a> {
     pub(super) host: Option<&'a HeaderValue>,
@@ -55,7 +55,7 @@ impl HeaderPresence {
     pub(super) fn strip(self, map: &mut HeaderMap, kept: &[HeaderName]) {
         let has_more = self.has_hop || self.has_te || self.has_upgrade || self.has_coding;
         if self.has_connection || has_more {
-            // `keep-alive`, as browsers send it, names no header.
+            // The option `keep-alive`, which browsers send, names no header.
             let is_plain = !has_more && headers::is_keep_alive(map);
             if is_plain {
                 map.remove(CONNECTION);
@@ -67,8 +67,8 @@ impl HeaderPresence {
             headers::strip_proxy_fields(map);
         }
         if self.has_expect {
-            // The listener sends "100 Continue" when the body is first polled, which is when the
-            // upstream has a connection for it (RFC 9110 §10.1.1).
+            // The listener sends "100 Continue" when the body is first polled, at which time there
+            // is a connection to the upstream (RFC 9110 §10.1.1).
             map.remove(EXPECT);
         }
     }
@@ -80,7 +80,7 @@ impl HeaderPresence {
         values: &mut FieldValues<'a>,
     ) {
         let name = header.as_str();
-        // By length first, so that most names cost one comparison of a number.
+        // The length is compared first, so that most names cost only one comparison of a number.
         match name.len() {
             2 if name == "te" => self.has_te = true,
             3 if name == "via" => self.has_via = true,

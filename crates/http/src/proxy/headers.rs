@@ -1,17 +1,17 @@
-//! Hop-by-hop headers (RFC 9110 §7.6.1) and list headers.
+//! Handling of hop-by-hop headers (RFC 9110 §7.6.1) and list headers.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
 };
 
-/// Removes hop-by-hop headers: the standard ones, and those listed in `Connection`.
+/// Removes the standard hop-by-hop headers and the headers listed in `Connection`.
 ///
 /// `kept` contains headers set by this program, which a client's `Connection` header cannot remove.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
     for name in named_by_connection(headers) {
-        // A client must not remove headers that frame or route the message: RFC 9110 §7.6.1 forbids
-        // naming end-to-end headers.
+        // A client must not cause the removal of headers that frame or route the message: RFC 9110
+        // §7.6.1 forbids listing end-to-end headers in `Connection`.
         if name != HOST && name != CONTENT_LENGTH && !kept.contains(&name) {
             headers.remove(name);
         }
@@ -29,7 +29,8 @@ pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
     });
 }
 
-/// Removes headers for a forward proxy (RFC 9110 §11.7.2) and for an upgrade to HTTP/2.
+/// Removes headers that are intended for a forward proxy (RFC 9110 §11.7.2) or an upgrade to
+/// HTTP/2.
 pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
     // CGI passes `Proxy` to programs as `HTTP_PROXY` (httpoxy, CVE-2016-5385).
     remove_where(headers, |name| {
@@ -40,7 +41,7 @@ pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
     });
 }
 
-/// Removes the headers whose names match; usually none do, and nothing is allocated.
+/// Removes the headers whose names match; usually no name matches, and nothing is allocated.
 pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     if headers.keys().any(&is_out) {
         let names: Vec<_> = headers
@@ -56,7 +57,8 @@ pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName)
 
 /// Replaces several equal `Content-Length` values with one (RFC 9110 §8.6).
 ///
-/// Returns `false` if the values differ or are not numbers (RFC 9112 §6.3, rule 5).
+/// Returns `false` if the `Content-Length` values differ or are not numbers (RFC 9112 §6.3, rule
+/// 5).
 pub(super) fn make_length_one(headers: &mut HeaderMap) -> bool {
     let mut lengths = headers
         .get_all(CONTENT_LENGTH)
@@ -98,12 +100,12 @@ pub(super) fn is_keep_alive(headers: &HeaderMap) -> bool {
         && line.is_some_and(|line| line.as_bytes().eq_ignore_ascii_case(b"keep-alive"))
 }
 
-/// Returns `true` if a comma-separated header contains the token on any of its lines.
+/// Returns `true` if any line of a comma-separated header contains the token.
 pub(super) fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> bool {
     tokens(headers, name).any(|found| found.eq_ignore_ascii_case(token.as_bytes()))
 }
 
-/// Returns the members of a comma-separated header over all of its lines.
+/// Returns the members of a comma-separated header from all of its lines.
 pub(super) fn tokens<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -119,8 +121,8 @@ pub(super) fn tokens<'a>(
 
 /// Returns `true` if the body has a transfer coding other than `chunked` (RFC 9112 §6.1, §7).
 ///
-/// The check is strict, because parsers disagree about lists with empty elements, which no client
-/// sends.
+/// The check is strict, because parsers disagree about lists with empty elements. No client sends
+/// such lists.
 pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
     lines.next().is_some_and(|coding| {
@@ -128,7 +130,7 @@ pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Sets a header to a fixed value.
+/// Sets a header to a static value.
 pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
     headers.insert(name, HeaderValue::from_static(value));
 }
@@ -138,7 +140,7 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
         return Vec::new();
     }
     tokens(headers, &CONNECTION)
-        // The usual options name no header, or one that is removed anyway.
+        // The usual options name no header, or a header that is removed anyway.
         .filter(|token| {
             !token.eq_ignore_ascii_case(b"keep-alive") && !token.eq_ignore_ascii_case(b"close")
         })
@@ -146,9 +148,9 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
         .collect()
 }
 
-/// Returns `true` for bytes that occur in host names that resolvers look up.
+/// Returns `true` if a byte may occur in a host name that resolvers look up.
 pub(super) fn is_in_name(byte: u8) -> bool {
-    // A table, because every byte of every request's host is looked up.
+    // This is a table, because every byte of every request's host is looked up.
     #[expect(
         clippy::indexing_slicing,
         reason = "evaluated at compile time, where an error would be reported"

@@ -1,4 +1,4 @@
-//! Health of a server, determined by its responses and health checks.
+//! The health of a server, determined by its responses and health checks.
 
 use std::{
     sync::{
@@ -11,34 +11,35 @@ use std::{
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// Number of consecutive failures after which a server is excluded; a single failure may be caused
-/// by the request.
+/// The number of consecutive failures after which a server is excluded; a single failure may be
+/// caused by the request.
 const MAX_FAILURES: u32 = 3;
-/// Number of consecutive failed health checks after which a server is excluded.
+/// The number of consecutive failed health checks after which a server is excluded.
 const MAX_FAILED_CHECKS: u32 = 2;
-/// Length of a server's first exclusion; it doubles with each failed trial.
+/// The duration of a server's first exclusion, which doubles with each failed trial.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// Health of one upstream server.
+/// The health of one upstream server.
 #[derive(Debug)]
 pub(super) struct Health {
     name: Arc<str>,
-    /// Whether there are other servers; only then can this one be excluded.
+    /// Whether the upstream has other servers; only then can this server be excluded.
     has_others: bool,
     since: Instant,
-    /// Number of consecutive failed requests to the server.
+    /// The number of consecutive failed requests to the server.
     failures: AtomicU32,
-    /// End of the exclusion in milliseconds after `since`; 0 if the server is not excluded.
+    /// The end of the server's exclusion, in milliseconds after `since`; 0 if the server is not
+    /// excluded.
     out_until_ms: AtomicU64,
-    /// Number of consecutive failed health checks.
+    /// The number of consecutive failed health checks.
     failed_checks: AtomicU32,
     last_error: Mutex<Option<Arc<str>>>,
 }
 
-/// Availability of a server for requests.
-// Healthy → Out after consecutive failures, → Due when the exclusion is over; the trial leads back
-// to Healthy, or to Out for twice as long.
+/// The availability of a server for requests.
+// Healthy → Out after consecutive failures → Due when the exclusion is over → Healthy, or Out for
+// twice as long, after the trial.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Healthy,
@@ -72,7 +73,7 @@ impl Health {
         }
     }
 
-    /// Claims a trial that is due; returns `true` for only one of several threads.
+    /// Claims a trial that is due; returns `true` on only one of several threads.
     pub(super) fn claim_trial(&self) -> bool {
         let until = self.out_until_ms.load(Ordering::Relaxed);
         if until == 0 || self.state() != State::Due {
@@ -80,8 +81,8 @@ impl Health {
         }
         let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
         let next = self.now_ms() + pause_ms(failures);
-        // The exchange is the claim: it also starts the next exclusion, in case the trial never
-        // ends.
+        // The exchange claims the trial, and also starts the next exclusion, in case the trial
+        // never ends.
         let claimed = self
             .out_until_ms
             .compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed)
@@ -102,7 +103,7 @@ impl Health {
     /// Records a failed request to the server.
     pub(super) fn failed(&self, reason: &str) {
         self.set_error(reason);
-        // Earlier requests and the trial may end during the exclusion: they must not extend it.
+        // Earlier requests and the trial may end during the exclusion, and must not extend it.
         if self.out_until_ms.load(Ordering::Relaxed) != 0 {
             return;
         }
@@ -118,7 +119,7 @@ impl Health {
         }
     }
 
-    /// Records the result of a health check; a successful one also ends an exclusion.
+    /// Records the result of a health check; a successful check also ends an exclusion.
     pub(super) fn checked(&self, result: Result<(), String>) {
         match result {
             Ok(()) => {
@@ -132,8 +133,8 @@ impl Health {
             }
             Err(reason) => {
                 self.set_error(&reason);
-                // No atomic addition is needed: only the task that checks this server writes the
-                // count.
+                // No atomic addition is needed, because only the task that checks this server
+                // writes the count.
                 let failed = self.failed_checks.load(Ordering::Relaxed).saturating_add(1);
                 self.failed_checks.store(failed, Ordering::Relaxed);
                 if failed == MAX_FAILED_CHECKS {
@@ -152,7 +153,7 @@ impl Health {
         self.failures.load(Ordering::Relaxed).max(failed_checks)
     }
 
-    /// Returns `true` if requests are sent to the server normally.
+    /// Returns `true` if the server is healthy, so that requests are sent to it normally.
     pub(super) fn is_good(&self) -> bool {
         self.state() == State::Healthy && self.failures.load(Ordering::Relaxed) < MAX_FAILURES
     }
@@ -167,7 +168,7 @@ impl Health {
     fn recover(&self) {
         self.failures.store(0, Ordering::Relaxed);
         if self.out_until_ms.swap(0, Ordering::Relaxed) != 0 {
-            info!(upstream = %self.name, "upstream {} is back: it responded", self.name);
+            info!(upstream = %self.name, "upstream {} is available again: it responded", self.name);
         }
     }
 
@@ -179,7 +180,7 @@ impl Health {
         *last = Some(reason.into());
     }
 
-    /// Returns the milliseconds since the start; never 0, which means "not excluded".
+    /// Returns the milliseconds since the proxy's start, but never 0, which means "not excluded".
     fn now_ms(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_millis())
             .unwrap_or(u64::MAX)
@@ -188,7 +189,7 @@ impl Health {
 }
 
 fn pause_ms(failures: u32) -> u64 {
-    // 16 doublings are far beyond the longest exclusion, and do not overflow.
+    // Doubling 16 times exceeds the longest exclusion by far and does not overflow.
     let doublings = failures.saturating_sub(MAX_FAILURES).min(16);
     let pause = FIRST_PAUSE
         .saturating_mul(1 << doublings)

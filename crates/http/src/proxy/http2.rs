@@ -1,4 +1,4 @@
-//! Requests over HTTP/2 (RFC 9113 §8.2.2, §8.3.1).
+//! Sending of requests over HTTP/2 (RFC 9113 §8.2.2, §8.3.1).
 
 use std::{error::Error as _, mem, pin::pin, time::Duration};
 
@@ -17,19 +17,19 @@ use super::{
     sender::Http2Stream,
 };
 
-/// Result of sending a request as a stream.
+/// The result of sending a request as a stream.
 pub(super) enum StreamOutcome {
     Answered(Response<Incoming>),
-    /// Not a single byte was sent; the request is returned and can use another connection.
+    /// Not a single byte was sent; the request is returned and can be sent over another connection.
     Returned(hyper::Error),
     Failed(Failure),
 }
 
 type SendResult = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
-/// Sends a request as a stream on a connection.
+/// Sends a request as a stream on an HTTP/2 connection.
 ///
-/// A request that may be repeated is returned if no byte of a response has arrived.
+/// If no byte of a response has arrived and the request may be repeated, it is returned.
 pub(super) async fn send(
     stream: &mut Http2Stream,
     message: &mut Message,
@@ -41,7 +41,8 @@ pub(super) async fn send(
     }
     let Message { parts, body, .. } = mem::take(message);
     let mut request = Request::from_parts(parts, body);
-    // Taken before the request is changed: a retry may go to a server with HTTP/1.1.
+    // The copy is taken before the request is changed, because a retry may go to a server that uses
+    // HTTP/1.1.
     stream.copy.take(&request);
     from_http1(&mut request, stream.is_tls);
     let answer = pin!(stream.sender.try_send_request(request));
@@ -70,7 +71,8 @@ pub(super) async fn send(
     }
 }
 
-/// Waits for the response as long as the upload makes progress, and then for the timeout.
+/// Waits for the response as long as the upload makes progress, and then for the duration of the
+/// timeout.
 async fn uploading(
     answer: impl Future<Output = SendResult>,
     progress: &Progress,
@@ -83,10 +85,10 @@ async fn uploading(
     }
 }
 
-/// Returns `true` if the server may have processed the stream before resetting it.
+/// Returns `true` if the server may have processed the request before it reset the stream.
 ///
-/// Streams beyond the last one in a GOAWAY frame, and refused streams, were not processed (RFC 9113
-/// §8.7).
+/// Refused streams, and streams after the last stream named in a GOAWAY frame, were not processed
+/// (RFC 9113 §8.7).
 fn was_taken_up(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref());
     cause.is_some_and(|error: &h2::Error| {
@@ -98,7 +100,7 @@ fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) ->
     if let Some(fault) = upload.and_then(Failure::of_client) {
         fault
     } else if error.is_user() {
-        // hyper classifies a failing request body as a user error.
+        // hyper reports a failing request body as a user error.
         Failure::ClientBroke
     } else if nothing_came {
         Failure::NoResponse(error.into())
@@ -112,7 +114,7 @@ fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) ->
 /// A request without a usable `Host` is left unchanged.
 pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
     let map = request.headers_mut();
-    // RFC 9113 §8.2.2: connection-specific headers are forbidden; `TE: trailers` may stay.
+    // RFC 9113 §8.2.2: connection-specific headers are forbidden, except `TE: trailers`.
     map.remove(CONNECTION);
     map.remove(UPGRADE);
     map.remove(TRANSFER_ENCODING);
@@ -131,13 +133,13 @@ pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
     });
     if let Some(uri) = uri {
         *request.uri_mut() = uri;
-        // `:authority` replaces it (RFC 9113 §8.3.1).
+        // `:authority` replaces `Host` (RFC 9113 §8.3.1).
         request.headers_mut().remove(HOST);
     }
     *request.version_mut() = Version::HTTP_2;
 }
 
-/// Converts an unsent request back into one for HTTP/1.1.
+/// Converts an unsent request for HTTP/2 back into a request for HTTP/1.1.
 pub(super) fn to_http1<B: hyper::body::Body>(request: &mut Request<B>) {
     let uri = mem::take(request.uri_mut()).into_parts();
     let host = uri

@@ -1,4 +1,4 @@
-//! State shared by all requests to one upstream, and handling of the upstream's responses.
+//! The state shared by all requests to one upstream, and the handling of the upstream's responses.
 
 use std::{fmt, time::Duration};
 
@@ -24,7 +24,7 @@ use super::{
     tunnel, websocket,
 };
 
-/// State shared by all requests to one upstream.
+/// The state shared by all requests to one upstream.
 #[derive(Clone)]
 pub(super) struct Inner {
     pub(super) rules: Rules,
@@ -37,12 +37,12 @@ pub(super) struct Inner {
     pub(super) stop: CancellationToken,
 }
 
-/// Requested protocol switch that waits for the upstream's consent.
+/// A requested protocol switch that waits for the upstream's consent.
 pub(super) struct PendingUpgrade {
     pub(super) asked: HeaderValue,
     pub(super) client: OnUpgrade,
-    /// WebSocket key sent on behalf of an HTTP/2 client; the server's proof is checked here (RFC
-    /// 8441 §5).
+    /// The WebSocket key sent on behalf of an HTTP/2 client; the proxy checks the server's proof
+    /// (RFC 8441 §5).
     pub(super) key: Option<websocket::Key>,
 }
 
@@ -70,7 +70,7 @@ impl Inner {
             slot,
         } = answer;
         if status.is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
-            // For an HTTP/2 client a 2xx means that the WebSocket is open (RFC 8441 §5).
+            // For an HTTP/2 client, a 2xx status means that the WebSocket is open (RFC 8441 §5).
             warn!(
                 upstream = slot.name(),
                 "the upstream answered a WebSocket handshake without switching protocols"
@@ -109,8 +109,8 @@ impl Inner {
             source,
             slot,
         } = answer;
-        // Only to a protocol that the client requested (RFC 9110 §7.8), and only over HTTP/1.1:
-        // HTTP/2 has no 101 (RFC 9113 §8.6).
+        // The server may switch only to a protocol that the client requested (RFC 9110 §7.8), and
+        // only over HTTP/1.1, because HTTP/2 has no 101 (RFC 9113 §8.6).
         let accepted =
             switch.and_then(|switch| switched_to(&response, &switch.asked).zip(Some(switch)));
         let (Some((protocol, switch)), BodySource::Http1(connection, _)) = (accepted, source)
@@ -126,7 +126,7 @@ impl Inner {
         }
         match &switch.key {
             None => set_upgrade(&mut response, protocol),
-            // RFC 8441 §5: 200 instead of 101.
+            // RFC 8441 §5: the status is 200 instead of 101.
             Some(key) if key.accepts(response.headers_mut()) => {
                 *response.status_mut() = StatusCode::OK;
             }
@@ -160,9 +160,9 @@ impl fmt::Debug for Inner {
     }
 }
 
-/// Removes hop-by-hop headers from a response and makes its length unambiguous.
+/// Removes hop-by-hop headers from a response, and makes the response's length unambiguous.
 ///
-/// Returns `false` if the response must not be passed on.
+/// Returns `false` if the response must not be forwarded.
 pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
     // The proxy sends no `TE` except `trailers`, so only `chunked` is allowed (RFC 9112 §7.4).
     if headers::has_unknown_coding(response.headers()) {
@@ -177,7 +177,7 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
         response.status(),
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
     );
-    // The chunks determine the end of the body (RFC 9112 §6.3). Without a body no length is needed
+    // The chunks determine the end of the body (RFC 9112 §6.3). Without a body, no length is needed
     // (RFC 9110 §8.6).
     if is_bodiless || response.headers().contains_key(TRANSFER_ENCODING) {
         response.headers_mut().remove(CONTENT_LENGTH);
@@ -198,7 +198,8 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
 /// Returns the protocol of a 101 response if the request asked for that protocol (RFC 9110 §7.8).
 pub(super) fn switched_to<B>(response: &Response<B>, asked: &HeaderValue) -> Option<HeaderValue> {
     let mut lines = response.headers().get_all(UPGRADE).iter();
-    // One protocol: a list would be an unrequested stack of layers (RFC 9110 §15.2.2).
+    // The header must contain one protocol: a list would be an unrequested stack of layers (RFC
+    // 9110 §15.2.2).
     let protocol = lines.next().filter(|_| lines.next().is_none())?;
     asked
         .as_bytes()
@@ -207,7 +208,7 @@ pub(super) fn switched_to<B>(response: &Response<B>, asked: &HeaderValue) -> Opt
         .then(|| protocol.clone())
 }
 
-/// Adds the `Upgrade` header and its connection option (RFC 9110 §7.8).
+/// Adds the `Upgrade` header and the connection option for it (RFC 9110 §7.8).
 pub(super) fn set_upgrade<B>(response: &mut Response<B>, protocol: HeaderValue) {
     headers::set(response.headers_mut(), CONNECTION, "upgrade");
     response.headers_mut().insert(UPGRADE, protocol);

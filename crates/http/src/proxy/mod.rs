@@ -1,21 +1,21 @@
-//! Reverse proxy that forwards requests to an upstream; independent of robot detection.
+//! A reverse proxy that forwards requests to an upstream, independent of robot detection.
 //!
 //! A [`Proxy`] is a Tower service that forwards requests over persistent connections and streams
-//! bodies in both directions. Path and query are forwarded byte for byte; hop-by-hop headers are
-//! removed; forwarding headers (`Forwarded`, `X-Forwarded-*`) are rebuilt from the [`ClientAddr`],
-//! so they cannot be forged. A failure becomes an error page: 502 if the upstream does not respond,
-//! does not use HTTP, or closes the connection before the first byte of an announced body; 504 if
-//! it takes too long.
+//! bodies in both directions. The path and query are forwarded byte for byte, and hop-by-hop
+//! headers are removed. Forwarding headers (`Forwarded`, `X-Forwarded-*`) are rebuilt from the
+//! [`ClientAddr`], so that clients cannot forge them. A failure becomes an error page: 502 if the
+//! upstream does not respond, does not use HTTP, or closes the connection before the first byte of
+//! an announced body; 504 if the upstream takes too long.
 //!
 //! An upstream has one or more servers. With several servers, a request goes to the less busy of
-//! two that are picked at random. A server that fails three times in a row is excluded for one
-//! second, then for two, and so on up to a minute; after each exclusion, one request tries the
-//! server. The last remaining server is never excluded. If a server does not accept a connection,
-//! no request is lost, because nothing was sent.
+//! two servers picked at random. A server that fails three times in a row is excluded for one
+//! second, then for two seconds, and so on up to a minute; after each exclusion, one request tries
+//! the server. The last remaining server is never excluded. If a server does not accept a
+//! connection, no request is lost, because nothing was sent.
 //!
-//! `Expect: 100-continue` is answered here: the client receives the 100 response once there is a
-//! connection to a server. Of a server's interim responses (1xx), only protocol switches are passed
-//! on; interim responses do not extend the response timeout.
+//! The proxy itself answers `Expect: 100-continue`: the client receives the 100 response once there
+//! is a connection to a server. Of a server's interim responses (1xx), only protocol switches are
+//! forwarded; interim responses do not extend the response timeout.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! Pool of connections to one server, divided among threads.
+//! A pool of connections to one server, divided among threads.
 
 use std::{
     cell::Cell,
@@ -20,41 +20,44 @@ use super::{
     sender::{Http2Stream, SharedConnection},
 };
 
-/// Time for which an idle connection is kept; if the server closes the connection earlier, this is
-/// detected when the connection is taken from the pool.
+/// The time for which an idle connection is kept. If the server closes the connection earlier, the
+/// closure is detected when the connection is taken from the pool.
 const KEPT_FOR: Duration = Duration::from_secs(55);
-/// Maximum number of HTTP/2 connections per thread; if all are full, requests wait for a stream.
+/// The maximum number of HTTP/2 connections per thread. If all connections are full, requests wait
+/// for a stream.
 const MAX_SHARED: usize = 4;
 
-/// Number of shards; if there are more threads, some threads share a shard.
+/// The number of shards of a pool; if there are more threads than shards, some threads share a
+/// shard.
 ///
-/// The first shard serves all multi-threaded runtimes, and each of the others serves a
-/// single-threaded runtime: a connection is registered with the runtime that opened it, and
-/// otherwise its events would have to wake another thread, or could not wake a thread that waits
-/// for something else. There are more shards than CPU cores because applications and tests start
-/// runtimes too.
+/// The first shard serves all multi-threaded runtimes, and each other shard serves a
+/// single-threaded runtime. A connection is registered with the runtime that opened it. If runtimes
+/// shared a shard, a connection's events would have to wake another thread, or could not wake a
+/// thread that waits for something else. There are more shards than CPU cores because applications
+/// and tests start runtimes too.
 const SHARDS: usize = 64;
-/// Approximate maximum number of idle connections on all threads.
+/// The approximate maximum number of idle connections on all threads.
 const MAX_KEPT: usize = 1024;
 
-/// Pool of connections to one server.
+/// A pool of connections to one server.
 #[derive(Debug)]
 pub(super) struct Pool {
     shards: Box<[Shard]>,
     max_kept: usize,
 }
 
-/// Part of the pool used by one thread.
+/// The part of a connection pool that is used by one thread.
 ///
-/// Aligned to two cache lines, which processors fetch together, so that threads share no cache
-/// lines.
+/// The shard is aligned to two cache lines, which processors fetch together, so that threads share
+/// no cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Shard {
     state: Mutex<State>,
     begun: AtomicU64,
     ended: AtomicU64,
-    /// Lock held while an HTTP/2 connection is opened, so that concurrent requests open only one.
+    /// The lock held while an HTTP/2 connection is opened, so that concurrent requests open only
+    /// one.
     pub(super) connecting: tokio::sync::Mutex<()>,
 }
 
@@ -86,7 +89,7 @@ impl Pool {
         }
     }
 
-    /// Returns the number of this thread's shard.
+    /// Returns the number of the current thread's shard.
     pub(super) fn here(&self) -> usize {
         current_shard(self.shards.len())
     }
@@ -95,7 +98,7 @@ impl Pool {
         self.shards.get(number)
     }
 
-    /// Keeps a connection whose response has been read completely.
+    /// Puts a connection whose response has been read completely into the pool.
     ///
     /// Returns `true` if the caller has to start a sweep.
     pub(super) fn keep(&self, number: usize, connection: Box<Connection>) -> bool {
@@ -110,13 +113,15 @@ impl Pool {
         !std::mem::replace(&mut state.is_swept, true)
     }
 
-    /// Shares an HTTP/2 connection; returns `true` if the caller has to start a sweep.
+    /// Shares an HTTP/2 connection among requests; returns `true` if the caller has to start a
+    /// sweep.
     pub(super) fn share(&self, number: usize, connection: SharedConnection) -> bool {
         let since = Instant::now();
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
             return false;
         };
-        // An unshared connection ends with the stream of the request for which it was opened.
+        // A connection that is not shared ends with the stream of the request for which it was
+        // opened.
         if state.is_closed || state.shared.len() >= MAX_SHARED {
             return false;
         }
@@ -124,7 +129,7 @@ impl Pool {
         !std::mem::replace(&mut state.is_swept, true)
     }
 
-    /// Closes idle connections; from then on, connections are closed instead of being kept.
+    /// Closes all idle connections. From then on, connections are closed instead of being kept.
     pub(super) fn close(&self) {
         for shard in &self.shards {
             let mut state = shard.lock();
@@ -142,7 +147,8 @@ impl Pool {
         };
         state
             .kept
-            // A connection closed by the server is not quiet, so this frees its descriptor too.
+            // A connection that the server has closed is not quiet, so its descriptor is freed here
+            // too.
             .retain_mut(|kept| kept.is_fresh(now) && kept.connection.is_quiet());
         state.shared.retain(|kept| {
             let is_used = kept.connection.open() > 0;
@@ -158,18 +164,18 @@ impl Pool {
             let counts = self.shards.iter().map(count);
             counts.map(|count| count.load(Ordering::Relaxed)).sum()
         };
-        // `ended` first: a request that ends in between must not make the difference negative.
+        // Read `ended` first: a request that ends in between must not make the difference negative.
         let ended = count(|shard| &shard.ended);
         self.begun().saturating_sub(ended)
     }
 
-    /// Returns the number of requests that have been started.
+    /// Returns the number of requests to the server since the start.
     pub(super) fn begun(&self) -> u64 {
         let counts = self.shards.iter().map(|shard| &shard.begun);
         counts.map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
-    /// Returns the number of idle or shared connections.
+    /// Returns the number of connections in the pool that are idle or shared.
     pub(super) fn kept(&self) -> usize {
         let counts = self.shards.iter().map(|shard| {
             let state = shard.lock();
@@ -188,7 +194,7 @@ impl Shard {
         self.ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes the most recently used connection, so that surplus connections expire.
+    /// Takes the most recently used connection out of the pool, so that surplus connections expire.
     ///
     /// Connections that the upstream has closed, or on which it has sent unexpected bytes, are
     /// dropped.
@@ -201,7 +207,7 @@ impl Shard {
         }
     }
 
-    /// Takes a stream of the connection with the fewest streams.
+    /// Takes a stream on the HTTP/2 connection with the fewest streams.
     ///
     /// Returns `None` if all connections are full and another one is allowed.
     pub(super) fn stream(&self, now: Instant) -> Option<Box<Http2Stream>> {
@@ -219,12 +225,12 @@ impl Shard {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics under the lock.
+        // Nothing panics while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Time between two sweeps of idle connections.
+/// The time between two sweeps of idle connections.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// Returns the maximum number of connections that one shard keeps.

@@ -17,7 +17,7 @@ use super::{
     trailers,
 };
 
-/// Body of a response: streamed from the upstream, or one of the proxy's own pages.
+/// The body of a response, which is streamed from the upstream or is one of the proxy's own pages.
 pub struct ProxyBody {
     kind: Kind,
 }
@@ -28,27 +28,28 @@ enum Kind {
     Http2(Box<Http2Body>),
 }
 
-/// Body that is entirely in memory.
+/// A response body that is entirely in memory.
 struct BufferedBody {
     data: Option<Bytes>,
-    /// Whether the length is announced; if not, the body is sent in chunks, as it was received.
+    /// Whether the length is announced; if not, the body is sent in chunks, in the same way as it
+    /// was received.
     has_length: bool,
 }
 
-/// Error for a response body that ended too early.
+/// An error for a response body that ended too early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyBodyError {
-    /// The connection to the upstream failed, or the body is malformed.
+    /// The connection to the upstream failed, or the response body is malformed.
     #[error("the upstream's response ended too early")]
     Upstream(#[source] Box<dyn Error + Send + Sync>),
-    /// The upstream sent nothing for the duration of the idle timeout.
+    /// The upstream sent no data for the duration of the idle timeout.
     #[error("the upstream's response stalled for {0:?}")]
     Idle(Duration),
 }
 
 impl ProxyBodyError {
-    /// Logs that a response has been truncated, and returns the error.
+    /// Logs that a response has been truncated because the upstream stalled, and returns the error.
     pub(super) fn stands_still(timeout: Duration) -> Self {
         tracing::warn!("response truncated: the upstream sent nothing for {timeout:?}");
         Self::Idle(timeout)
@@ -83,7 +84,8 @@ impl ProxyBody {
         idle_timeout: Duration,
     ) -> Self {
         if body.is_end_stream() {
-            // Nothing is left to wait for: stream and slot are free before the client has the head.
+            // There is nothing left to wait for, so the stream and the slot are freed before the
+            // client gets the head.
             return Self::whole(None, true);
         }
         let streamed = Http2Body {
@@ -149,10 +151,10 @@ impl fmt::Debug for ProxyBody {
     }
 }
 
-/// Body of an HTTP/2 stream.
+/// A response body that is streamed over HTTP/2.
 struct Http2Body {
     body: Incoming,
-    /// Stream and slot, which are dropped at the end of the body or earlier.
+    /// The stream and the slot, which are dropped at the end of the body or earlier.
     loan: Option<(Box<Http2Stream>, ServerSlot)>,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,

@@ -1,4 +1,4 @@
-//! Rewriting of requests for the upstream.
+//! Rewriting of requests before they are sent to the upstream.
 
 use std::net::Ipv6Addr;
 
@@ -19,9 +19,9 @@ use super::{
     upstream::Upstream,
 };
 
-/// Maximum number of `Via` entries with this proxy's name.
+/// The maximum number of `Via` entries with this proxy's name.
 ///
-/// The limit ends a loop with an intermediary that removes comments from `Via`, and thereby the
+/// The limit ends loops through an intermediary that removes comments from `Via` and thereby the
 /// marks that identify this proxy.
 const MAX_PASSES: usize = 8;
 
@@ -30,36 +30,36 @@ const MAX_PASSES: usize = 8;
 pub(super) struct Rules {
     pub(super) upstream: Upstream,
     pub(super) preserve_host: bool,
-    /// Headers set by this program, which a client's `Connection` header cannot remove.
+    /// The headers that this program sets, which a client's `Connection` header cannot remove.
     pub(super) kept: Vec<HeaderName>,
-    /// Name prefix of headers that are not forwarded.
+    /// The name prefix of the headers that are not forwarded.
     pub(super) hidden: Option<&'static str>,
     pub(super) via: Via,
 }
 
-/// `Via` entry by which loops are detected (RFC 9110 §7.6.3).
+/// The proxy's `Via` entries, by which loops are detected (RFC 9110 §7.6.3).
 #[derive(Clone, Debug)]
 pub(super) struct Via {
-    /// Text that is unique to this proxy.
+    /// A text that is unique to this proxy and is part of its `Via` entries.
     mark: String,
-    /// Entries for requests received over HTTP/1.0, HTTP/1.1 and HTTP/2.
+    /// The entries for requests received over HTTP/1.0, HTTP/1.1 and HTTP/2.
     entries: [HeaderValue; 3],
 }
 
-/// Properties of a request, apart from its head, that affect the rewriting.
+/// The properties of a request, apart from its head, that affect how the head is rewritten.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestFacts {
     /// Whether the request has no body.
     pub(super) is_empty: bool,
     pub(super) has_known_length: bool,
-    /// Whether the listener can hand over the connection after a protocol switch.
+    /// Whether the listener can pass on the connection after a protocol switch.
     pub(super) can_upgrade: bool,
 }
 
-/// Result of rewriting a request, apart from the head itself.
+/// The result of rewriting a request, apart from the head itself.
 #[derive(Debug)]
 pub(super) struct RewrittenRequest {
-    /// Protocol that the request asks to switch to.
+    /// The protocol to which the client asks to switch.
     pub(super) protocol: Option<HeaderValue>,
     /// The client's `Accept` header, used for error pages.
     pub(super) accept: Option<HeaderValue>,
@@ -68,16 +68,16 @@ pub(super) struct RewrittenRequest {
     pub(super) added: AddedHeaders,
 }
 
-/// Headers that the proxy adds; they are usually written to the upstream without a header map.
+/// The headers that the proxy adds, which are usually written to the upstream without a header map.
 #[derive(Debug)]
 pub(super) struct AddedHeaders {
     via: HeaderValue,
-    /// Forwarding headers; `None` if the head already contains them.
+    /// The forwarding headers, or `None` if the head already contains them.
     forwarded_headers: Option<ForwardedHeaders>,
 }
 
 impl AddedHeaders {
-    /// Adds the headers to the existing headers.
+    /// Adds the proxy's headers to the existing headers.
     pub(super) fn insert(self, headers: &mut HeaderMap) {
         headers.append(VIA, self.via);
         if let Some(forwarded_headers) = self.forwarded_headers {
@@ -85,7 +85,7 @@ impl AddedHeaders {
         }
     }
 
-    /// Writes the headers as HTTP/1.1 header lines.
+    /// Writes the proxy's headers as HTTP/1.1 header lines.
     pub(super) fn write(&self, output: &mut Vec<u8>) {
         output.extend_from_slice(b"via: ");
         output.extend_from_slice(self.via.as_bytes());
@@ -96,7 +96,7 @@ impl AddedHeaders {
     }
 }
 
-/// Rewrites the request head for the upstream.
+/// Rewrites the head of a request for the upstream.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ pub(super) fn rewrite(
     facts: RequestFacts,
 ) -> Result<RewrittenRequest, ErrorPage> {
     let (names, values) = HeaderPresence::of(&parts.headers);
-    // RFC 9112 §6.1: an unknown coding results in a 501.
+    // RFC 9112 §6.1: an unknown transfer coding results in a 501 response.
     let has_unknown_coding = names.has_coding && headers::has_unknown_coding(&parts.headers);
     if is_for_others(&parts.method) || has_unknown_coding {
         return Err(ErrorPage::NotImplemented);
@@ -125,7 +125,7 @@ pub(super) fn rewrite(
     }
     let protocol = names.has_upgrade.then(|| upgrade(parts, facts)).flatten();
     let map = &mut parts.headers;
-    // Before `TE` is removed: only this member is end-to-end (RFC 9110 §10.1.4).
+    // Checked before `TE` is removed: only `trailers` is end-to-end (RFC 9110 §10.1.4).
     let takes_trailers = names.has_te && headers::has_token(map, &TE, "trailers");
     names.strip(map, &rules.kept);
     if let Some(prefix) = rules.hidden {
@@ -148,12 +148,12 @@ pub(super) fn rewrite(
     };
     join_cookies(map, parts.version);
     frame(map, facts);
-    // `TE` is a hop-by-hop header, so it is named in `Connection` (RFC 9110 §10.1.4).
+    // `TE` is a hop-by-hop header, so it is listed in `Connection` (RFC 9110 §10.1.4).
     if takes_trailers {
         headers::set(map, TE, "trailers");
         headers::set(map, CONNECTION, "te");
     }
-    // `Upgrade` is a hop-by-hop header, so it is named in `Connection` (RFC 9110 §7.8).
+    // `Upgrade` is a hop-by-hop header, so it is listed in `Connection` (RFC 9110 §7.8).
     if let Some(protocol) = &protocol {
         headers::set(map, CONNECTION, "upgrade");
         map.insert(UPGRADE, protocol.clone());
@@ -184,9 +184,9 @@ fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
     Ok(())
 }
 
-/// Returns `true` if the target is a path, or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).
+/// Returns `true` if the target is a path or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).
 ///
-/// A gateway only serves the `http` and `https` schemes (RFC 9110 §7.4).
+/// A gateway serves only the `http` and `https` schemes (RFC 9110 §7.4).
 fn is_usable(method: &Method, uri: &Uri) -> bool {
     let is_other = |scheme: &Scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS;
     if uri.scheme().is_some_and(is_other) {
@@ -199,14 +199,14 @@ fn is_usable(method: &Method, uri: &Uri) -> bool {
     }
 }
 
-/// Returns `true` for a method that requests a tunnel to any server (RFC 9110 §9.3.6), or an echo
-/// of credentials (RFC 9110 §9.3.8), and that is refused with 501 (RFC 9110 §15.6.2).
+/// Returns `true` if a method requests a tunnel to an arbitrary server (RFC 9110 §9.3.6) or an echo
+/// of credentials (RFC 9110 §9.3.8). Such requests are refused with status 501 (RFC 9110 §15.6.2).
 fn is_for_others(method: &Method) -> bool {
     *method == Method::CONNECT || *method == Method::TRACE
 }
 
 /// Returns the status with which a [`Proxy`](super::Proxy) would refuse a request regardless of the
-/// upstream; for servers that decide about requests that another server forwards.
+/// upstream. The function is for servers that decide about requests that other servers forward.
 pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     let (method, uri) = (request.method(), request.uri());
     if is_for_others(method) {
@@ -218,8 +218,8 @@ pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     (!is_right).then(|| ErrorPage::BadRequest.status())
 }
 
-/// Returns the requested host: the target's authority, or else the `Host` header (RFC 9112 §3.2.2,
-/// RFC 9113 §8.3.1).
+/// Returns the requested host, which is the target's authority or else the `Host` header (RFC 9112
+/// §3.2.2, RFC 9113 §8.3.1).
 ///
 /// The returned flag is `true` if the headers already contain this host.
 fn host(
@@ -228,16 +228,16 @@ fn host(
     values: FieldValues<'_>,
 ) -> Result<(HeaderValue, bool), ErrorPage> {
     let line = values.host;
-    // RFC 9112 §3.2: more than one `Host`, or an invalid one, results in a 400.
+    // RFC 9112 §3.2: several `Host` headers, or an invalid `Host`, result in a 400 response.
     if values.has_several_hosts || line.is_some_and(|line| !is_host(line)) {
         return Err(ErrorPage::BadRequest);
     }
-    // Even if there is an authority (RFC 9112 §3.2).
+    // `Host` is required even if the target contains an authority (RFC 9112 §3.2).
     if line.is_none() && parts.version == Version::HTTP_11 {
         return Err(ErrorPage::BadRequest);
     }
     match (authority(&parts.uri)?, line) {
-        // RFC 9113 §8.3.1: a `Host` next to `:authority` must not differ from it.
+        // RFC 9113 §8.3.1: if there is a `Host` header, it must not differ from `:authority`.
         (Some(authority), Some(line))
             if parts.version == Version::HTTP_2
                 && !authority.as_bytes().eq_ignore_ascii_case(line.as_bytes()) =>
@@ -264,11 +264,11 @@ fn authority(uri: &Uri) -> Result<Option<HeaderValue>, ErrorPage> {
         .ok_or(ErrorPage::BadRequest)
 }
 
-/// Returns `true` for a host and port without a user name that are valid in `Host` and in a quoted
-/// string.
+/// Returns `true` if the value is a host with an optional port and without a user name, and is
+/// valid in `Host` and in a quoted string.
 ///
-/// RFC 3986 §3.2.2 allows more names, but resolvers only look up these: programs disagree about the
-/// meaning of names with commas or percent signs.
+/// RFC 3986 §3.2.2 allows more names, but resolvers look up only these names. Programs disagree
+/// about the meaning of names that contain commas or percent signs.
 fn is_host(value: &HeaderValue) -> bool {
     let bytes = value.as_bytes();
     if bytes.starts_with(b"[") {
@@ -286,7 +286,7 @@ fn is_host(value: &HeaderValue) -> bool {
     }
 }
 
-/// Returns `true` for an IPv6 address in brackets, with or without a port (RFC 3986 §3.2.2).
+/// Returns `true` if the text is a bracketed IPv6 address with an optional port (RFC 3986 §3.2.2).
 fn is_bracketed(text: &str) -> bool {
     let parts = text.strip_prefix('[').and_then(|text| text.split_once(']'));
     parts.is_some_and(|(address, rest)| {
@@ -295,7 +295,7 @@ fn is_bracketed(text: &str) -> bool {
     })
 }
 
-/// Returns `true` for a port, which may be empty (RFC 3986 §3.2.3).
+/// Returns `true` if the digits are a valid port, which may be empty (RFC 3986 §3.2.3).
 fn is_port(digits: &[u8]) -> bool {
     let add = |port: u16, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| u16::from(digit - b'0'))?;
@@ -304,13 +304,13 @@ fn is_port(digits: &[u8]) -> bool {
     digits.iter().try_fold(0, add).is_some()
 }
 
-/// Returns the protocol to switch to, if the request may switch.
+/// Returns the protocol to switch to if the request asks for a switch and may switch.
 ///
-/// Over HTTP/2, only an extended `CONNECT` can be handed over. An upgrade to HTTP/2 or TLS would
-/// hide all further requests from every check in front of the upstream, and a body would have to be
-/// sent before the protocols switch (RFC 9110 §7.8).
+/// Over HTTP/2, only an extended `CONNECT` can switch. An upgrade to HTTP/2 or TLS would hide all
+/// further requests from the checks in front of the upstream. A body would have to be sent before
+/// the protocol switch (RFC 9110 §7.8).
 fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
-    // RFC 9110 §7.8: `Upgrade` is ignored in HTTP/1.0, and without the connection option.
+    // RFC 9110 §7.8: `Upgrade` is ignored in HTTP/1.0, or if the connection option is missing.
     let asks = parts.version != Version::HTTP_10
         && facts.is_empty
         && facts.can_upgrade
@@ -333,7 +333,7 @@ fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
     (!is_http && lines.next().is_none()).then(|| protocol.clone())
 }
 
-/// Sets the framing headers for a body of unknown length (RFC 9112 §6.1, §6.3).
+/// Sets the framing headers of a request whose body has an unknown length (RFC 9112 §6.1, §6.3).
 fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
     if !facts.is_empty && !facts.has_known_length {
         headers.remove(CONTENT_LENGTH);
@@ -341,7 +341,7 @@ fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
     }
 }
 
-/// Joins the `Cookie` lines of HTTP/2 into the single line of HTTP/1.1 (RFC 9113 §8.2.3).
+/// Joins the `Cookie` lines of an HTTP/2 request into a single line for HTTP/1.1 (RFC 9113 §8.2.3).
 fn join_cookies(headers: &mut HeaderMap, version: Version) {
     if version != Version::HTTP_2 || headers.get_all(COOKIE).iter().nth(1).is_none() {
         return;
@@ -359,7 +359,7 @@ fn join_cookies(headers: &mut HeaderMap, version: Version) {
 impl Via {
     const NAME: &str = "robot-detection";
 
-    /// Creates the entry for a proxy; `id` distinguishes this proxy from others with the same name.
+    /// Creates the `Via` entries for a proxy; `id` distinguishes proxies that have the same name.
     pub(super) fn new(id: u64) -> Self {
         let mark = format!("({id:016x})");
         let entries = ["1.0", "1.1", "2.0"].map(|version| {

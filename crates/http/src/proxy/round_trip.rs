@@ -1,4 +1,4 @@
-//! A request to the upstream, up to the head of its response.
+//! The path of a request to the upstream, up to the head of the response.
 
 use std::{
     mem,
@@ -33,30 +33,30 @@ use super::{
     trailers, websocket,
 };
 
-/// Forwarding of one request, up to the head of its response.
+/// The process of forwarding one request, up to the head of the response.
 ///
-/// Nearly always, a request has no body and uses a kept HTTP/1.1 connection; this case has its own
+/// Nearly all requests have no body and use a kept HTTP/1.1 connection; this case has its own
 /// state, without a box. All other requests continue in a boxed future.
 pub(super) struct RoundTrip {
     inner: Arc<Inner>,
     client: Option<ClientAddr>,
-    /// Time when the request started, if the listener recorded it.
+    /// The time when the request started, if the listener recorded it.
     begun: Option<Instant>,
-    /// Requested protocol switch; boxed, because such requests are rare.
+    /// The requested protocol switch, boxed because such requests are rare.
     switch: Option<Box<PendingUpgrade>>,
     page_context: PageContext,
     stage: Stage,
 }
 
-/// Properties of the request that determine the format of an error page.
+/// The properties of the request that determine the format of an error page.
 struct PageContext {
     accept: Option<HeaderValue>,
     accept_language: Option<HeaderValue>,
     is_http2: bool,
 }
 
-// Ready → Sent → a response, or → Boxed if the first attempt yields none. All unusual cases (a
-// body, no kept connection, HTTP/2) go from Ready to Boxed.
+// Ready → Sent → a response, or → Boxed if the first attempt yields no response. All unusual cases
+// (a body, no kept connection, HTTP/2) go from Ready to Boxed.
 enum Stage {
     Ready,
     Refused(ErrorPage),
@@ -66,7 +66,7 @@ enum Stage {
     Over,
 }
 
-/// Request in progress over a kept connection.
+/// A request in progress over a kept connection.
 struct SentRequest {
     call: Call,
     slot: ServerSlot,
@@ -100,7 +100,7 @@ impl RoundTrip {
         let Message { parts, body, added } = message;
         let client = self.client.as_ref();
         let upgrade = parts.extensions.remove::<OnUpgrade>();
-        // RFC 8441 §5: becomes the GET of HTTP/1.1.
+        // RFC 8441 §5: the request becomes a GET request of HTTP/1.1.
         let key = (parts.method == Method::CONNECT && upgrade.is_some())
             .then(|| websocket::from_connect(parts))
             .flatten();
@@ -111,12 +111,13 @@ impl RoundTrip {
         };
         let rules = &self.inner.rules;
         let rewritten = request::rewrite(rules, parts, client, facts)?;
-        // Before `Trailer` is lost: only announced trailers pass (RFC 9110 §6.6.2).
+        // Read before `Trailer` is removed, because only announced trailers are forwarded (RFC 9110
+        // §6.6.2).
         if !body.is_empty() {
             body.trailers = trailers::announced(&parts.headers, &rules.kept);
         }
-        // Extensions left by middleware would live as long as the request, and mean nothing to the
-        // upstream.
+        // Extensions left by middleware would live as long as the request, and have no meaning for
+        // the upstream.
         parts.extensions.clear();
         *added = Some(rewritten.added);
         self.page_context.accept = rewritten.accept;
@@ -164,7 +165,7 @@ impl RoundTrip {
         Stage::SentRequest(SentRequest { call, slot, tried })
     }
 
-    /// Continues to forward the request in a boxed future.
+    /// Continues forwarding the request in a boxed future.
     fn go_on(&mut self, message: &mut Message, begun: Option<StartedDispatch>) -> Stage {
         let inner = Arc::clone(&self.inner);
         let mut message = mem::take(message);
@@ -185,7 +186,7 @@ impl RoundTrip {
         }))
     }
 
-    /// Creates the response from a head that has no hop-by-hop headers.
+    /// Creates the response to the client from a head that has no hop-by-hop headers.
     fn answer(&self, head: Head, rest: PendingBody, sent: SentRequest) -> Response<ProxyBody> {
         let (connection, slot) = (sent.call.into_connection(), sent.slot);
         slot.server.health.succeeded();
@@ -195,7 +196,7 @@ impl RoundTrip {
         response
     }
 
-    /// Polls the forwarded request for its response.
+    /// Polls the forwarding of the request; ready with the response.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -234,7 +235,7 @@ impl RoundTrip {
         }
     }
 
-    /// Continues after an attempt that did not return a response that can be passed on unchanged.
+    /// Continues after an attempt that did not yield a response that can be forwarded unchanged.
     fn attempted(
         &mut self,
         message: &mut Message,
@@ -273,7 +274,7 @@ fn log(failure: &Failure, upstream: &str, method: &str, path: &str) {
     } else {
         debug!(
             method,
-            path, "the client did not send its whole request: {failure:?}"
+            path, "the client did not send its complete request: {failure:?}"
         );
     }
 }

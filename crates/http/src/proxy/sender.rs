@@ -1,4 +1,4 @@
-//! Connections over which requests are sent.
+//! Connections and streams over which requests are sent.
 
 use std::{
     fmt,
@@ -14,17 +14,18 @@ use hyper::client::conn::http2;
 
 use super::{body::RequestBody, http1::Connection};
 
-/// Maximum number of streams of one HTTP/2 connection, if the server does not set a lower limit.
+/// The maximum number of streams on one HTTP/2 connection, if the server does not set a lower
+/// limit.
 const MAX_STREAMS: usize = 128;
 
-/// Connection or stream over which a request is sent.
+/// A connection or stream over which a request is sent.
 #[derive(Debug)]
 pub(super) enum Sender {
     Http1(Box<Connection>),
     Http2(Box<Http2Stream>),
 }
 
-/// Stream of an HTTP/2 connection.
+/// A stream on an HTTP/2 connection.
 pub(super) struct Http2Stream {
     pub(super) sender: http2::SendRequest<RequestBody>,
     pub(super) is_tls: bool,
@@ -32,14 +33,14 @@ pub(super) struct Http2Stream {
     pub(super) copy: HeadCopy,
 }
 
-/// Number of streams on an HTTP/2 connection, and the limit.
+/// The number of streams on an HTTP/2 connection, and the maximum number.
 #[derive(Debug)]
 pub(super) struct Streams {
     open: AtomicUsize,
     max: AtomicUsize,
 }
 
-/// HTTP/2 connection shared by requests.
+/// An HTTP/2 connection shared by requests.
 pub(super) struct SharedConnection {
     sender: http2::SendRequest<RequestBody>,
     streams: Arc<Streams>,
@@ -59,7 +60,7 @@ impl SharedConnection {
         }
     }
 
-    /// Takes a stream for one request.
+    /// Takes a stream on the connection for one request.
     pub(super) fn stream(&self) -> Box<Http2Stream> {
         self.streams.open.fetch_add(1, Ordering::Relaxed);
         Box::new(Http2Stream {
@@ -78,14 +79,14 @@ impl SharedConnection {
         self.streams.open.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if a stream is available, so that a request need not wait.
+    /// Returns `true` if a stream is available, so that a request does not have to wait.
     pub(super) fn has_room(&self) -> bool {
         self.open() < self.streams.max.load(Ordering::Relaxed)
     }
 }
 
 impl Streams {
-    /// Sets the maximum number of streams to the number that the server allows.
+    /// Sets the maximum number of streams on the connection to the number that the server allows.
     pub(super) fn allow(&self, max: usize) {
         self.max.store(max.min(MAX_STREAMS), Ordering::Relaxed);
     }
@@ -122,7 +123,7 @@ impl fmt::Debug for SharedConnection {
     }
 }
 
-/// Copy of the head of a request without a body, in case it has to be sent again.
+/// A copy of the head of a request without a body, in case it has to be sent again.
 #[derive(Debug, Default)]
 pub(super) struct HeadCopy {
     head: Option<(Method, Uri)>,
@@ -130,7 +131,8 @@ pub(super) struct HeadCopy {
 }
 
 impl HeadCopy {
-    /// Copies the head if repeating the request has no further effect (RFC 9110 §9.2.2).
+    /// Copies the head of a request if repeating the request has no further effect (RFC 9110
+    /// §9.2.2).
     ///
     /// The bytes are shared with the original request.
     pub(super) fn take(&mut self, request: &Request<RequestBody>) {
@@ -144,7 +146,7 @@ impl HeadCopy {
         }
     }
 
-    /// Returns a request made from the copy, if there is one.
+    /// Returns a request created from the copied head, if there is one.
     pub(super) fn request(&mut self) -> Option<Request<RequestBody>> {
         let (method, uri) = self.head.take()?;
         let mut request = Request::new(RequestBody::new(Empty::new()));

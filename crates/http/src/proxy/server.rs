@@ -23,23 +23,24 @@ use super::{
     upstream::{Protocol, Upstream},
 };
 
-/// Delay before the next connection attempt if the process cannot open more files.
+/// The delay before the next connection attempt if the process cannot open more files.
 const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(20);
 
-/// Upstream server to which requests can be sent.
+/// An upstream server, to which requests can be sent.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) upstream: Upstream,
     pub(super) health: Health,
     pub(super) pool: Pool,
     connector: Connector,
-    /// Whether the server uses HTTP/2; until the first handshake (ALPN), whether it is expected to.
+    /// Whether the server uses HTTP/2, or, until the first handshake (ALPN), whether it is expected
+    /// to use HTTP/2.
     is_http2: AtomicBool,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-/// Slot that a request occupies at a server until its response has ended.
+/// A slot that a request occupies at a server until the response has ended.
 #[derive(Debug)]
 pub(super) struct ServerSlot {
     pub(super) server: Arc<Server>,
@@ -79,13 +80,13 @@ impl Server {
         self.upstream.protocol != Protocol::H2c
     }
 
-    /// Checks that the server accepts a connection.
+    /// Checks whether the server accepts a connection.
     pub(super) async fn check(&self) -> Result<(), ConnectError> {
         let connecting = self.connector.stream(&self.upstream, false);
         connecting.await.map(|_| ())
     }
 
-    /// Opens a connection that does not belong to the pool.
+    /// Opens a connection to the server that does not belong to the pool.
     pub(super) async fn connect_alone(&self) -> Result<Sender, ConnectError> {
         let connecting = self.connector.connect(&self.upstream, false);
         Ok(match connecting.await? {
@@ -136,10 +137,10 @@ impl ServerSlot {
         self.server.pool.shard(self.shard)?.take(now)
     }
 
-    /// Opens a connection; an HTTP/2 connection is then shared with other requests.
+    /// Opens a connection to the server; an HTTP/2 connection is then shared with other requests.
     ///
-    /// If the process cannot open more files, this waits for a free descriptor or for a connection
-    /// that another request returns.
+    /// If the process cannot open more files, this method waits for a free descriptor or for a
+    /// connection that another request returns.
     pub(super) async fn connect(&self, switches: bool) -> Result<Sender, ConnectError> {
         let deadline = Instant::now() + self.server.connector.timeout();
         loop {
@@ -164,11 +165,11 @@ impl ServerSlot {
             return self.connect_now(switches).await;
         };
         let timeout = server.connector.timeout();
-        // Waiting for another request's handshake is part of connecting: the timeout is the same.
+        // Waiting for another request's handshake is part of connecting and has the same timeout.
         let Ok(_turn) = time::timeout(timeout, shard.connecting.lock()).await else {
             return Err(ConnectError::Timeout(timeout));
         };
-        // Another request has opened one meanwhile.
+        // Another request has opened a connection in the meantime.
         if let Some(stream) = shard.stream(Instant::now()) {
             return Ok(Sender::Http2(stream));
         }
@@ -179,7 +180,8 @@ impl ServerSlot {
         let server = &self.server;
         match server.connector.connect(&server.upstream, switches).await? {
             NewConnection::Http1(http1) => {
-                // To switch protocols only HTTP/1.1 is offered, so its result shows nothing.
+                // For a protocol switch, only HTTP/1.1 is offered, so the result does not show
+                // whether the server supports HTTP/2.
                 if !switches {
                     server.is_http2.store(false, Ordering::Relaxed);
                 }
@@ -212,15 +214,15 @@ impl Drop for ServerSlot {
     }
 }
 
-/// Sweeps a shard periodically as long as it has connections.
+/// Sweeps a shard of the pool periodically as long as the shard contains connections.
 async fn sweep(server: Weak<Server>, number: usize, stop: CancellationToken) {
     loop {
         tokio::select! {
             () = time::sleep(SWEEP_EVERY) => {}
             () = stop.cancelled() => return,
         }
-        // The task must not keep the server alive: a dropped proxy would leave its connections open
-        // until they expire.
+        // The task must not keep the server alive, or the connections of a dropped proxy would stay
+        // open until they expire.
         if !server
             .upgrade()
             .is_some_and(|server| server.pool.sweep(number))

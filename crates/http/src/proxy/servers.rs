@@ -1,4 +1,4 @@
-//! Servers of an upstream, and selection among them.
+//! The servers of an upstream, and selection among them.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use super::{
     server::{Server, ServerSlot},
 };
 
-/// Maximum number of servers of one upstream: a [`ServerSet`] has one bit for each server.
+/// The maximum number of servers of one upstream, because a [`ServerSet`] has one bit for each
+/// server.
 pub(super) const MAX_SERVERS: usize = 64;
 
-/// Servers of an upstream; at least one.
+/// The servers of an upstream, of which there is at least one.
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
     first: Arc<Server>,
@@ -18,7 +19,7 @@ pub(super) struct Servers {
     all: Arc<[Arc<Server>]>,
 }
 
-/// Set of servers, stored as bits.
+/// A set of servers, stored as bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerSet(u64);
 
@@ -31,14 +32,14 @@ impl ServerSet {
         self.0 |= 1 << number;
     }
 
-    /// Returns the number of servers.
+    /// Returns the number of servers in the set.
     pub(super) fn count(self) -> u32 {
         self.0.count_ones()
     }
 }
 
 impl Servers {
-    /// Creates the collection of servers; returns `None` if there are none.
+    /// Creates a collection of servers; returns `None` if there are no servers.
     pub(super) fn new(servers: Vec<Arc<Server>>) -> Option<Self> {
         let first = Arc::clone(servers.first()?);
         let all = if servers.len() > 1 {
@@ -52,7 +53,7 @@ impl Servers {
         })
     }
 
-    /// Returns `true` if there is more than one server.
+    /// Returns `true` if the upstream has more than one server.
     pub(super) fn are_several(&self) -> bool {
         !self.all.is_empty()
     }
@@ -62,8 +63,8 @@ impl Servers {
         alone.into_iter().chain(self.all.iter())
     }
 
-    /// Takes a slot at a server that has not been tried; returns `None` if all servers have been
-    /// tried.
+    /// Takes a slot at a server that has not been tried yet; returns `None` if all servers have
+    /// been tried.
     pub(super) fn choose(&self, tried: &mut ServerSet) -> Option<ServerSlot> {
         if self.all.is_empty() {
             if tried.has(0) {
@@ -79,11 +80,11 @@ impl Servers {
             .map(|server| ServerSlot::new(Arc::clone(server)))
     }
 
-    /// Returns a server whose trial is due; otherwise the less busy of two healthy servers;
-    /// otherwise the less busy of any two.
+    /// Returns the number of a server whose trial is due, otherwise of the less busy of two healthy
+    /// servers, otherwise of the less busy of any two servers.
     ///
-    /// Two random choices spread requests nearly as well as a search for the least busy server,
-    /// without sending all threads to the same one.
+    /// Two random choices distribute requests nearly as well as a search for the least busy server,
+    /// without sending all threads to the same server.
     fn choose_number(&self, tried: ServerSet) -> Option<usize> {
         let mut healthy = ServerSet::default();
         let mut left = ServerSet::default();
@@ -94,13 +95,13 @@ impl Servers {
             left.add(number);
             match server.health.state() {
                 State::Healthy => healthy.add(number),
-                // It is tried even while others are healthy: without checks nothing else would end
-                // its exclusion.
+                // The server is tried even while other servers are healthy: without health checks,
+                // nothing else would end its exclusion.
                 State::Due if server.health.claim_trial() => return Some(number),
                 State::Due | State::Out => {}
             }
         }
-        // If all are excluded, trying one of them is better than a certain error.
+        // If all servers are excluded, trying one of them is better than a certain error.
         let among = if healthy.count() > 0 { healthy } else { left };
         self.less_busy_of_two(among)
     }
@@ -111,7 +112,7 @@ impl Servers {
             return nth(among, 0);
         }
         let one = fastrand::u32(..count);
-        // A second one that is never the first.
+        // Choose a second server that differs from the first.
         let other = (one + fastrand::u32(1..count)) % count;
         let (one, other) = (nth(among, one)?, nth(among, other)?);
         let busy = |number: usize| self.all.get(number).map(|server| server.pool.in_flight());
@@ -119,7 +120,7 @@ impl Servers {
     }
 }
 
-/// Returns the n-th server of a set.
+/// Returns the number of the n-th server in a set.
 fn nth(among: ServerSet, n: u32) -> Option<usize> {
     (0..MAX_SERVERS)
         .filter(|number| among.has(*number))
@@ -206,7 +207,7 @@ mod tests {
         for _ in 0..50 {
             assert!(name(&servers.choose(&mut ServerSet::default()).unwrap()).ends_with(":2/"));
         }
-        // If the other one fails, trying this one is better than giving up.
+        // If the other server fails, trying the excluded server is better than giving up.
         let mut tried = ServerSet::default();
         assert!(servers.choose(&mut tried).is_some() && servers.choose(&mut tried).is_some());
         fail(1);

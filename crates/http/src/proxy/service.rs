@@ -37,12 +37,12 @@ use super::{
     upstream::{Protocol, Upstream},
 };
 
-/// Service that forwards requests to the servers of one upstream.
+/// A service that forwards requests to the servers of one upstream.
 ///
 /// Forwarding headers report the [`ClientAddr`] in the request's extensions to the upstream;
-/// without this extension, they contain no client address, and those sent by the client are
-/// removed. Clones share the connections. The service never returns an error: a failure becomes an
-/// error page with status 400, 408, 413, 501, 502, 504 or 508.
+/// without this extension, they contain no client address, and headers sent by the client are
+/// removed. Clones of the proxy share their connections. The service never returns an error: a
+/// failure becomes an error page with status 400, 408, 413, 501, 502, 504 or 508.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     inner: Arc<Inner>,
@@ -54,7 +54,7 @@ pub(super) struct Checks {
     are_running: Arc<AtomicBool>,
 }
 
-/// Future that resolves to the response to a forwarded request.
+/// A future that resolves to the response to a forwarded request.
 pub type ProxyFuture =
     Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, Infallible>> + Send>>;
 
@@ -63,13 +63,14 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no server, if a server's URL is not valid for requests (because
-    /// of a user name, a query or another scheme), if the paths differ, or if a server uses HTTPS
-    /// and there are no trusted certificates.
+    /// Returns an error if there is no server, if a server's URL cannot be used for requests
+    /// (because of a user name, a query or another scheme), if the paths of the servers differ, or
+    /// if a server uses HTTPS and there are no trusted certificates.
     pub fn new(settings: ProxySettings) -> Result<Self, ProxyError> {
         let upstreams = upstreams(&settings.servers)?;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        // A certificate file is read even if no server needs it, so that a wrong path is detected.
+        // The certificate file is read even if no server needs it, so that a wrong path is
+        // detected.
         let has_tls = upstreams.iter().any(|one| one.protocol == Protocol::Tls);
         let tls = (has_tls || settings.ca_file.is_some())
             .then(|| {
@@ -88,8 +89,8 @@ impl Proxy {
             Arc::new(Server::new(upstream, connector, has_others, tasks, stop))
         });
         let servers = Servers::new(servers.collect()).ok_or(ProxyError::NoServer)?;
-        // Random keys distinguish instances with the same upstream; otherwise one in front of the
-        // other would take its requests for a loop.
+        // Random keys distinguish instances with the same upstream. Otherwise, an instance behind
+        // another instance would treat its requests as a loop.
         let id = RandomState::new().hash_one(&first.name);
         let inner = Inner {
             rules: Rules {
@@ -121,27 +122,28 @@ impl Proxy {
         self.with(|inner| inner.rules.kept.push(name))
     }
 
-    /// Sets the name prefix of headers that are hidden from the servers; [kept](Self::keep_header)
+    /// Sets the name prefix of headers that are not sent to the servers; [kept](Self::keep_header)
     /// headers are still sent.
     #[must_use]
     pub fn hide_headers(self, prefix: &'static str) -> Self {
         self.with(|inner| inner.rules.hidden = Some(prefix))
     }
 
-    /// Sets the maximum time that a response may stall once it has begun.
+    /// Sets the maximum time for which a response may stall once it has begun.
     #[must_use]
     pub fn idle_timeout(self, timeout: Duration) -> Self {
         self.with(|inner| inner.idle_timeout = timeout)
     }
 
-    /// Starts the health checks, if configured; otherwise the first request does.
+    /// Starts the health checks, if they are configured. If this method is not called, the first
+    /// request starts them.
     ///
-    /// Must be called on a runtime. The checks end with [`Proxy::close`], or when the last clone of
-    /// the proxy is dropped.
+    /// This method must be called on a runtime. The checks end with [`Proxy::close`], or when the
+    /// last clone of the proxy is dropped.
     pub fn start_checks(&self) {
         let inner = &self.inner;
         let Some(checks) = &inner.checks else { return };
-        // Requests call this too, and only a single task may check each server.
+        // Each request calls this method too, but only a single task may check each server.
         if checks.are_running.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -153,7 +155,8 @@ impl Proxy {
         }
     }
 
-    /// Checks that the servers accept connections and pass their health check, if any.
+    /// Checks whether the servers accept connections and pass their health check, if one is
+    /// configured.
     ///
     /// # Errors
     ///
@@ -165,7 +168,8 @@ impl Proxy {
         Ok(())
     }
 
-    /// Checks each server like [`Proxy::check`]; returns the URL and the result for each.
+    /// Checks each server like [`Proxy::check`], and returns the URL and the result for each
+    /// server.
     pub async fn check_servers(&self) -> Vec<(String, Result<(), ProxyError>)> {
         let mut checked = Vec::new();
         for server in self.inner.servers.iter() {
@@ -189,10 +193,11 @@ impl Proxy {
         states.collect()
     }
 
-    /// Forwards a request; returns the response, or an error page if there is no response.
+    /// Forwards a request to the upstream. Returns the response, or an error page if there is no
+    /// response.
     ///
-    /// This is equivalent to calling the service, but the thread reuses the box of the future. Must
-    /// be called on a runtime.
+    /// This is equivalent to calling the service, but the thread reuses the box of the future. The
+    /// method must be called on a runtime.
     pub fn forward<B>(
         &self,
         mut request: Request<B>,
@@ -244,10 +249,10 @@ impl Proxy {
         self.inner.tunnels.wait().await;
     }
 
-    /// Ends tunnels, health checks and kept connections, and waits until they have ended.
+    /// Ends all tunnels, health checks and kept connections, and waits until they have ended.
     ///
-    /// Call this after the listener has drained; later requests are still forwarded, over new
-    /// connections.
+    /// Call this method after the listener has drained. Later requests are still forwarded, but
+    /// over new connections.
     pub async fn close(&self) {
         self.inner.stop.cancel();
         for server in self.inner.servers.iter() {

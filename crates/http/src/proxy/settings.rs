@@ -4,74 +4,74 @@ use http::uri::PathAndQuery;
 
 use super::error::ProxyError;
 
-/// Settings of a reverse proxy.
+/// The settings of a reverse proxy.
 #[derive(Clone, Debug)]
 pub struct ProxySettings {
-    /// URLs of the upstream's servers: one to 64 equivalent servers.
+    /// The URLs of the upstream's servers: one to 64 equivalent servers.
     ///
-    /// `http(s)://host[:port]`, optionally with a path that is prepended to the path of each
-    /// request (the same for all); `h2c://host:port` for HTTP/2 without TLS;
-    /// `unix:/path/of/socket`.
+    /// A URL has the form `http(s)://host[:port]`, optionally with a path that is prepended to the
+    /// path of each request (the same for all servers), `h2c://host:port` for HTTP/2 without TLS,
+    /// or `unix:/path/of/socket`.
     pub servers: Vec<String>,
-    /// Timeout for opening a connection, including the TLS handshake.
+    /// The timeout for opening a connection, including the TLS handshake.
     pub connect_timeout: Duration,
-    /// Timeout for the response's head, measured from the end of the request. It is also the
-    /// maximum time that the request's body may stall.
+    /// The timeout for the response's head, measured from the end of the request. The timeout is
+    /// also the maximum time for which the request's body may stall.
     pub response_timeout: Duration,
-    /// Maximum time that a response may stall once it has begun.
+    /// The maximum time for which a response may stall once it has begun.
     pub idle_timeout: Duration,
     /// Whether to preserve the client's `Host` header instead of sending the server's name.
     pub preserve_host: bool,
     /// Whether to offer HTTP/2 (by ALPN) to servers with an `https://` URL.
     ///
-    /// Requests that switch protocols, such as for a WebSocket, still use HTTP/1.1.
+    /// Requests that switch protocols, such as for a WebSocket connection, still use HTTP/1.1.
     pub http2: bool,
-    /// PEM file with the authorities trusted for `https://` servers, instead of the system's.
+    /// A PEM file with the authorities trusted for `https://` servers, instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// Whether to cache the header lines that a server sends, so that they need not be parsed
-    /// again.
+    /// Whether to cache the header lines that a server sends, so that the same lines need not be
+    /// parsed again.
     ///
     /// The cache saves a sixth of the instructions for a proxied request.
     pub fast_path: bool,
-    /// Health check of the servers, which supplements the results of requests.
+    /// The health check of the servers, which supplements the results of requests.
     pub health_check: Option<HealthCheck>,
 }
 
-/// Request that shows whether a server is healthy.
+/// A health check: a request that shows whether a server is healthy.
 ///
-/// A status from 200 to 399 means success. A server whose check fails twice in a row is excluded
-/// until a check succeeds, as long as there is another server.
+/// The check succeeds if the response status is from 200 to 399. A server whose check fails twice
+/// in a row is excluded until a check succeeds, unless the upstream has no other server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HealthCheck {
     pub(super) path: Arc<str>,
     pub(super) interval: Duration,
 }
 
-/// State of one server of an upstream, as returned by [`Proxy::servers`].
+/// The state of one server of an upstream, as returned by [`Proxy::servers`].
 ///
 /// [`Proxy::servers`]: super::Proxy::servers
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ServerState {
-    /// URL of the upstream server.
+    /// The URL of the upstream server.
     pub url: String,
     /// Whether the server is healthy, so that requests are sent to it normally.
     pub is_healthy: bool,
-    /// Number of requests whose response has not ended, including open tunnels.
+    /// The number of requests whose responses have not ended, including open tunnels.
     pub in_flight: u64,
-    /// Number of requests since the proxy started, including those in flight.
+    /// The number of requests since the proxy started, including those in flight.
     pub requests: u64,
-    /// Current number of consecutive failures.
+    /// The current number of consecutive failed requests or health checks.
     pub failures: u32,
-    /// Number of connections that are idle or shared by requests.
+    /// The number of connections that are idle or shared by requests.
     pub kept_connections: usize,
-    /// Most recent error since the proxy started, even if the server has recovered.
+    /// The most recent error since the proxy started, even if the server has recovered.
     pub last_error: Option<String>,
 }
 
 impl Default for ProxySettings {
-    /// Settings without a server: 5 seconds to connect, a minute for a response to start, and five
-    /// minutes of silence within a response.
+    /// Returns settings without a server, with timeouts of five seconds for connecting, one minute
+    /// for the start of a response, and five minutes for a stalled response.
     fn default() -> Self {
         Self {
             servers: Vec::new(),
@@ -88,7 +88,7 @@ impl Default for ProxySettings {
 }
 
 impl HealthCheck {
-    /// Creates a check that requests a path at an interval.
+    /// Creates a health check that requests a path at an interval.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! TLS connections to the upstream, and the trusted authorities.
+//! TLS connections to the upstream, and the authorities trusted for them.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -9,17 +9,18 @@ use rustls::{ClientConfig, RootCertStore};
 use super::error::ProxyError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// TLS connectors, which verify certificates against the host in the URL.
+/// The TLS connectors, which verify certificates against the host in the server's URL.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
-    /// Connector that offers HTTP/2, if enabled, and HTTP/1.1 (ALPN).
+    /// The connector that offers HTTP/2 (if enabled) and HTTP/1.1 by ALPN.
     pub(super) any: HttpsConnector<HttpConnector>,
     pub(super) http1: HttpsConnector<HttpConnector>,
     pub(super) offers_http2: bool,
 }
 
 impl Tls {
-    /// Creates connectors that trust the authorities in a file, or by default those of the system.
+    /// Creates connectors that trust the authorities in a file, or the authorities of the system if
+    /// there is no file.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
-//! Trailers that are passed on (RFC 9110 §6.5.1).
+//! Selection of the trailers that are forwarded (RFC 9110 §6.5.1).
 //!
-//! A recipient may merge trailers into the header section, which was evaluated without them.
+//! A recipient may merge trailers into the header section, which the proxy has evaluated without
+//! them.
 
 use http::{HeaderMap, HeaderName, header::TRAILER};
 
@@ -8,8 +9,8 @@ use crate::listen::{begins_as, is_guarded, is_spelling_of, trim_values};
 
 use super::headers::{remove_where, tokens};
 
-/// Fields that frame, route, authenticate or modify a message, or control a response: those that
-/// RFC 9110 §6.5.1 excludes, and similar fields that are in use.
+/// Fields that must not be trailers, because they frame, route, authenticate or modify a message,
+/// or control a response: the fields that RFC 9110 §6.5.1 excludes, and similar fields in use.
 const FORBIDDEN: [&str; 35] = [
     "accept",
     "age",
@@ -57,13 +58,13 @@ const FORBIDDEN_PREFIXES: [&str; 7] = [
     "sec-",
     "x-forwarded",
 ];
-/// Digest field, which is allowed: a digest is known only when the body has been sent, so it is
-/// intended for trailers (RFC 9530 §2).
+/// A digest field that is allowed in trailers, because a digest is known only when the body has
+/// been sent (RFC 9530 §2).
 const DIGEST: &str = "content-digest";
 
-/// Returns the allowed trailers that a request announces (RFC 9110 §6.6.2).
+/// Returns the names of the allowed trailers that a request announces (RFC 9110 §6.6.2).
 ///
-/// `kept` contains headers set by this program, which a client must not send.
+/// `kept` contains the headers that this program sets, which a client must not send.
 pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderName> {
     let is_ours = |name: &HeaderName| {
         let is_it = |kept: &HeaderName| is_spelling(name, kept.as_str());
@@ -194,7 +195,7 @@ mod tests {
         }
         keep(&mut trailers, &announced);
         for (name, expected) in NAMES {
-            // A digest that a verdict depends on is not passed on.
+            // A digest that a verdict depends on is not forwarded.
             let expected = *expected && *name != DIGEST;
             assert_eq!(trailers.contains_key(*name), expected, "{name}");
         }

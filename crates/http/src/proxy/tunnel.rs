@@ -1,4 +1,4 @@
-//! Tunnels: bytes in both directions after a protocol switch (RFC 9110 §7.8).
+//! Tunnels, which transfer bytes in both directions after a protocol switch (RFC 9110 §7.8).
 
 use std::{io, pin::pin, time::Duration};
 
@@ -11,13 +11,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// Timeout for one side to close after the other has.
+/// The time that one side has to close after the other side has closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Copies data in both directions until both sides have ended, or until `stop` is cancelled.
 ///
 /// A tunnel may be idle for any length of time. When one side closes, the other side is closed for
-/// writing and has half a minute to close too.
+/// writing and has half a minute to close as well.
 pub(super) async fn run(
     client: OnUpgrade,
     upstream: impl AsyncRead + AsyncWrite,
@@ -32,7 +32,7 @@ pub(super) async fn run(
         () = stop.cancelled() => return,
     };
     if let Err(error) = ended {
-        // One side has disconnected, which is how most tunnels end.
+        // One side has disconnected, which is the way that most tunnels end.
         debug!(%error, "tunnel ended: {error}");
     }
 }
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the peers' ends of both sides of a tunnel, and the tunnel itself.
+    /// Returns the peer's end of each side of a tunnel, and the tunnel itself.
     fn tunnel() -> (
         DuplexStream,
         DuplexStream,
@@ -89,7 +89,7 @@ mod tests {
     async fn last_message_passes_although_writes_fail() {
         let (mut client, client_side) = duplex(64);
         let (mut upstream, from_upstream) = duplex(64);
-        // Nothing more is accepted: every write fails.
+        // The peer accepts no more data, so every write fails.
         let (gone, to_upstream) = duplex(64);
         drop(gone);
         client.write_all(b"more").await.unwrap();

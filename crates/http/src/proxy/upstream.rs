@@ -7,34 +7,35 @@ use http::{
 
 use super::error::ProxyError;
 
-/// Upstream server: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
+/// The address and protocol of an upstream server, parsed from `http(s)://host[:port][/prefix]`,
+/// `h2c://…` or `unix:/path`.
 #[derive(Clone, Debug)]
 pub(super) struct Upstream {
     pub(super) address: Address,
     pub(super) protocol: Protocol,
-    /// Value of the `Host` header if the client's is not preserved.
+    /// The value of the `Host` header that is sent if the client's header is not preserved.
     pub(super) host: HeaderValue,
-    /// Name used in log messages: the URL without the prefix.
+    /// The name used in log messages, which is the URL without the path prefix.
     pub(super) name: Arc<str>,
-    /// Path prefix without a slash at the end; empty if there is none.
+    /// The path prefix without a slash at the end; empty if there is no prefix.
     prefix: String,
 }
 
-/// Address of an upstream server.
+/// The address of an upstream server.
 #[derive(Clone, Debug)]
 pub(super) enum Address {
-    /// Scheme and authority of a TCP address.
+    /// A TCP address, stored as a URI with scheme and authority.
     Tcp(Uri),
     Unix(PathBuf),
 }
 
-/// Protocol of a connection to an upstream server.
+/// The protocol of a connection to an upstream server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Protocol {
     Http1,
-    /// HTTP/2 by prior knowledge (RFC 9113 §3.3).
+    /// HTTP/2 without TLS, by prior knowledge (RFC 9113 §3.3).
     H2c,
-    /// TLS with the protocol that ALPN negotiates.
+    /// TLS, with the HTTP version that ALPN negotiates.
     Tls,
 }
 
@@ -46,22 +47,23 @@ impl Upstream {
         })
     }
 
-    /// Returns the path that is prepended to the path of each request, without a slash at the end.
+    /// Returns the prefix that is prepended to the path of each request, without a slash at the
+    /// end.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Returns `true` if the client's request target is sent unchanged.
+    /// Returns `true` if the client's request target is sent to the server unchanged.
     pub(super) fn keeps(&self, uri: &Uri) -> bool {
         self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
     }
 
-    /// Returns the request target to send: the prefix followed by the client's bytes.
+    /// Returns the request target to send to the server: the prefix followed by the client's bytes.
     pub(super) fn target(&self, uri: &Uri) -> Option<Uri> {
         let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
         // `*` applies to the server as a whole (RFC 9112 §3.2.4) and has no path to prefix.
         let target = if self.prefix.is_empty() || path == "*" {
-            // No copy: the bytes are shared with the client's request.
+            // Nothing is copied: the bytes are shared with the client's request.
             uri.path_and_query()
                 .cloned()
                 .unwrap_or_else(|| PathAndQuery::from_static("/"))
@@ -69,7 +71,7 @@ impl Upstream {
             PathAndQuery::try_from(format!("{}{path}", self.prefix)).ok()?
         };
         // A fragment after the host (`http://site.example#top`) leaves an empty path, which would
-        // be written as no target at all (RFC 9112 §3.2.1).
+        // be written as an empty target (RFC 9112 §3.2.1).
         Some(Uri::from(target)).filter(|target| !target.path().is_empty())
     }
 }
@@ -78,7 +80,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     if let Some(path) = url.strip_prefix("unix:") {
         return unix(path).map_err(Into::into);
     }
-    // `Uri` drops a fragment without an error.
+    // `Uri` discards a fragment without an error.
     if url.contains('#') {
         return Err("a fragment (#…) is never sent to a server; remove it".into());
     }
@@ -128,7 +130,7 @@ fn unix(path: &str) -> Result<Upstream, &'static str> {
     Ok(Upstream {
         address: Address::Unix(path.into()),
         protocol: Protocol::Http1,
-        // A socket has no host name, and HTTP/1.1 requires the field (RFC 9112 §3.2).
+        // A socket has no host name, but HTTP/1.1 requires the `Host` header (RFC 9112 §3.2).
         host: HeaderValue::from_static("localhost"),
         name: format!("unix:{path}").into(),
         prefix: String::new(),

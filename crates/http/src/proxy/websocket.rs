@@ -11,10 +11,10 @@ use sha1::{Digest as _, Sha1};
 
 use super::headers;
 
-/// Text that a server appends to the key before hashing it (RFC 6455 §1.3).
+/// The text that a server appends to the WebSocket key before it hashes the key (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Key of a handshake on behalf of an HTTP/2 client, which sends no key.
+/// The key of a WebSocket handshake on behalf of an HTTP/2 client, which does not send a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Key {
     answer: String,
@@ -22,15 +22,15 @@ pub(super) struct Key {
 
 /// Converts an extended `CONNECT` for a WebSocket into the HTTP/1.1 handshake (RFC 8441 §5).
 ///
-/// Returns `None` for another protocol, and for a `CONNECT` without one, which would be a tunnel to
-/// an arbitrary server.
+/// Returns `None` for another protocol, and for a `CONNECT` without a protocol, which would request
+/// a tunnel to an arbitrary server.
 pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
     let protocol = parts.extensions.remove::<Protocol>()?;
     if parts.method != Method::CONNECT || !protocol.as_str().eq_ignore_ascii_case("websocket") {
         return None;
     }
-    // RFC 6455 §4.1: 16 random bytes. They show that the server supports WebSocket, and protect no
-    // secret.
+    // RFC 6455 §4.1: the key consists of 16 random bytes. It proves that the server supports
+    // WebSocket, but does not protect a secret.
     let mut nonce = [0; 16];
     fastrand::fill(&mut nonce);
     let key = STANDARD.encode(nonce);
@@ -50,14 +50,14 @@ pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
 
 impl Key {
     /// Returns `true` if the server's proof is correct (RFC 6455 §4.2.2), and removes the proof,
-    /// because HTTP/2 has none (RFC 8441 §5).
+    /// which does not exist in HTTP/2 (RFC 8441 §5).
     pub(super) fn accepts(&self, headers: &mut HeaderMap) -> bool {
         let answer = headers.remove(SEC_WEBSOCKET_ACCEPT);
         answer.is_some_and(|answer| answer.as_bytes() == self.answer.as_bytes())
     }
 }
 
-/// Returns the proof that a server gives for a key (RFC 6455 §4.2.2).
+/// Returns the proof that a server has to send for a key (RFC 6455 §4.2.2).
 fn answer(key: &str) -> String {
     let mut hash = Sha1::new();
     hash.update(key.as_bytes());

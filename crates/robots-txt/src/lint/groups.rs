@@ -1,4 +1,4 @@
-//! Checks of groups: which lines belong to a group, and whether robots read that group.
+//! Checks of which lines belong to a group, and of whether robots read the group.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,18 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// State between two lines, which is updated in the same way as the parser's state, so that
-/// warnings match what the parser does.
+/// The state between two lines. It is updated in the same way as the parser's state, so that the
+/// warnings match the parser's behaviour.
 #[derive(Debug)]
 pub(super) struct Groups<'t> {
     dialect: &'t Dialect,
     open: Option<Group<'t>>,
-    /// Line numbers of the blank line that ended the last group, and of that group's start.
+    /// The line numbers of the blank line that ended the previous group, and of that group's first
+    /// line.
     ended_by_blank: Option<(usize, usize)>,
     has_told_orphan: bool,
     has_agent: bool,
-    /// Names of robots, each with the line of the first group that contains the name.
+    /// The names of robots, each with the line of the first group that contains the name.
     named: HashMap<Vec<u8>, usize>,
 }
 
@@ -30,7 +31,7 @@ struct Group<'t> {
     line: usize,
     agents: Vec<(Vec<u8>, usize)>,
     rules: Vec<WrittenRule<'t>>,
-    /// Whether the next `User-agent` line joins the group.
+    /// Whether the next `User-agent` line belongs to the current group.
     is_listing: bool,
 }
 
@@ -82,7 +83,7 @@ impl<'t> Groups<'t> {
         self.other(true);
     }
 
-    /// Checks a field that belongs to no group.
+    /// Checks a field that does not belong to a group.
     pub(super) fn other(&mut self, is_known: bool) {
         let ends = match self.dialect.agents_end {
             AgentsEnd::AnyField => true,
@@ -103,7 +104,7 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Ends the current group, and checks the names and rules in it.
+    /// Ends the current group, and checks its names and rules.
     pub(super) fn close(&mut self, warnings: &mut Warnings) {
         let Some(group) = self.open.take() else {
             return;
@@ -115,7 +116,7 @@ impl<'t> Groups<'t> {
             }
         }
         compare(group.rules, self.dialect, warnings);
-        // Sort to make equal names adjacent, with the first line first.
+        // Sort, so that equal names are adjacent and the earliest line comes first.
         let mut names: Vec<&(Vec<u8>, usize)> = group.agents.iter().collect();
         names.sort();
         for same in names.chunk_by(|(one, _), (next, _)| one == next) {
@@ -124,7 +125,7 @@ impl<'t> Groups<'t> {
             };
             for (_, again) in again {
                 warnings.add(*again, WarningKind::DuplicateAgent, || {
-                    format!("line {line} already names {}; remove the name", quote(name))
+                    format!("line {line} already lists {}; remove the name", quote(name))
                 });
             }
             match self.named.get(name) {
@@ -134,7 +135,8 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Adds a warning for a rule without a group; only one for several such rules in a row.
+    /// Adds a warning for a rule without a group; several such rules in a row cause only one
+    /// warning.
     fn orphan(&mut self, line: usize, warnings: &mut Warnings) {
         if std::mem::replace(&mut self.has_told_orphan, true) {
             return;
@@ -145,11 +147,11 @@ impl<'t> Groups<'t> {
             });
         } else if self.dialect.orphans_for_all && !self.has_agent {
             warnings.add(line, WarningKind::OrphanRule, || {
-                "no User-agent line precedes the rule: this dialect applies the rule to all robots, but others ignore it; write User-agent: * above".to_owned()
+                "no User-agent line precedes the rule: this dialect applies the rule to all robots, but others ignore it; add User-agent: * above the rule".to_owned()
             });
         } else {
             warnings.add(line, WarningKind::OrphanRule, || {
-                "no User-agent line precedes the rule, so robots ignore it; write User-agent: * above".to_owned()
+                "no User-agent line precedes the rule, so robots ignore it; add User-agent: * above the rule".to_owned()
             });
         }
     }
@@ -171,13 +173,13 @@ impl<'t> Groups<'t> {
         };
         warnings.add(line, kind, || {
             format!(
-                "the group that starts on line {first} also names {}: {effect}; write one group",
+                "the group that starts on line {first} also names {}: {effect}; combine the groups",
                 quote(name)
             )
         });
     }
 
-    /// Returns a name in the form in which the dialect compares it.
+    /// Returns a robot's name in the form that the dialect compares.
     fn name(&self, value: &[u8]) -> Vec<u8> {
         let is_token = |octet: &&u8| octet.is_ascii_alphabetic() || matches!(octet, b'-' | b'_');
         let value = match self.dialect.names {

@@ -7,7 +7,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Returns `true` for an http or https URL with a host.
+/// Returns `true` if a value is an http or https URL with a host.
 pub(super) fn is_absolute_url(value: &[u8]) -> bool {
     let rest = ["http://", "https://"].iter().find_map(|scheme| {
         let (start, rest) = value.split_at_checked(scheme.len())?;
@@ -22,7 +22,7 @@ pub(super) fn is_absolute_url(value: &[u8]) -> bool {
     })
 }
 
-/// Adds a warning if the line is ignored; `is_first` is set for the first `Host` line.
+/// Adds a warning if a `Host` line is ignored; `is_first` is `true` for the first `Host` line.
 pub(super) fn host(
     value: &[u8],
     is_first: bool,
@@ -50,7 +50,7 @@ pub(super) fn host(
             "first"
         };
         warnings.add(line, WarningKind::Host, || {
-            format!("several Host lines: only the {counts} one applies; remove the others")
+            format!("of several Host lines, only the {counts} applies; remove the others")
         });
     }
 }

@@ -1,7 +1,7 @@
-//! Linter that finds lines that robots interpret differently than intended.
+//! A linter that finds lines that robots interpret differently than intended.
 //!
-//! The linter is a separate pass over the octets, which keeps the parser fast; lines that the
-//! parser skips are the ones that matter most here.
+//! The linter is a separate pass over the octets, which keeps the parser fast. Most problems are in
+//! lines that the parser skips.
 
 mod groups;
 mod host;

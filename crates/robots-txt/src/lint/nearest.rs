@@ -1,13 +1,13 @@
-//! Search for the name that a misspelt name was probably intended to be.
+//! A search for the known name that is most similar to a misspelt name.
 
-/// Maximum length of a name that is compared: all known names are shorter, and the time grows with
-/// the product of both lengths.
+/// The maximum length of a misspelt name that is compared with known names. All known names are
+/// shorter, and the time grows with the product of both lengths.
 const MAX_NAME: usize = 24;
 
 /// Returns the most similar of the known names, if it is similar enough.
 ///
-/// Case and everything except letters are ignored. A missing, additional, changed or transposed
-/// letter is an error; at most two errors are accepted, and errors in at most a third of the
+/// Only letters are compared, and case is ignored. A missing, additional, changed or transposed
+/// letter is an error; at most two errors are accepted, and at most one error for every three
 /// letters.
 #[must_use]
 pub fn nearest<'k>(name: &[u8], known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
@@ -37,7 +37,8 @@ fn slips(one: &[u8], other: &[u8]) -> usize {
         let mut left_other = None;
         for (column, wanted) in other.iter().enumerate() {
             let at =
-                // Out of range, return a value that is never the minimum and cannot overflow.
+                // For an index out of range, return a value that is never the minimum and cannot
+                // overflow.
                 |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
             let mut cost = (at(&last, column) + usize::from(letter != wanted))
                 .min(at(&last, column + 1) + 1)

@@ -1,4 +1,4 @@
-//! The linter's pass over a file.
+//! The linter's pass over the lines of a file.
 
 use memchr::memchr;
 
@@ -25,10 +25,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 impl RobotsTxt {
     /// Returns warnings about lines that robots interpret differently than intended.
     ///
-    /// The warnings are sorted by line. Only the first 200 warnings in the first 500 KiB are
-    /// returned, followed by a warning that states the number of omitted ones. All warnings refer
-    /// to the file's dialect, because lines that are correct in one dialect may be wrong in
-    /// another.
+    /// The warnings are sorted by line. Only the first 200 warnings for the first 500 KiB are
+    /// returned, followed by a warning that reports how many were omitted. All warnings refer to
+    /// the file's dialect, because lines that are correct in one dialect may be wrong in another.
     ///
     /// # Example
     ///
@@ -46,9 +45,9 @@ impl RobotsTxt {
         self.warnings_except(|_| false)
     }
 
-    /// Returns the warnings, except those about `User-agent` names that are known to be valid.
+    /// Returns the warnings, except warnings about `User-agent` names that are known to be valid.
     ///
-    /// RFC 9309 §2.2.1 only permits product tokens that consist of letters, `-` and `_`. Some
+    /// RFC 9309 §2.2.1 permits only product tokens that consist of letters, `-` and `_`. Some
     /// robots nevertheless use names with spaces or dots; pass a function that recognises them, for
     /// example by looking them up in a registry.
     ///
@@ -67,7 +66,8 @@ impl RobotsTxt {
         let mut warnings = Warnings::default();
         let text = self.as_bytes();
         if !is_other(text, &mut warnings) {
-            // Skip the mark, so that it is not reported again as part of the first field.
+            // Skip the byte order mark, so that it is not reported again as part of the first
+            // field.
             let text = start(text, self.dialect(), &mut warnings);
             let text = end(text, &mut warnings);
             let mut pass = Pass {
@@ -86,11 +86,11 @@ impl RobotsTxt {
     }
 }
 
-/// Returns `true`, and adds a warning, if robots cannot read the file as text at all.
+/// Returns `true` and adds a warning if robots cannot read the file as text.
 fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     let is_utf16 = match text {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
-        // Without a byte order mark, each ASCII character is adjacent to a NUL.
+        // In UTF-16 without a byte order mark, each ASCII character is adjacent to a NUL.
         [0, one, 0, other, ..] | [one, 0, other, 0, ..] => {
             one.is_ascii_graphic() && other.is_ascii_graphic()
         }
@@ -99,7 +99,7 @@ fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     let (kind, reason) = if is_utf16 {
         (
             WarningKind::Utf16,
-            "the file is UTF-16, so robots find no rules; save it as UTF-8",
+            "the file is encoded in UTF-16, so robots find no rules; save it as UTF-8",
         )
     } else if text
         .strip_prefix(BYTE_ORDER_MARK)
@@ -109,7 +109,7 @@ fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     {
         (
             WarningKind::Html,
-            "the file is HTML, so robots find no rules; serve the rules as text/plain",
+            "the file contains HTML, so robots find no rules; serve the rules as text/plain",
         )
     } else {
         return false;
@@ -142,13 +142,13 @@ fn end<'t>(text: &'t [u8], warnings: &mut Warnings) -> &'t [u8] {
         return text;
     };
     warnings.add(Lines::new(read).count(), WarningKind::LongFile, || {
-        "robots may ignore content beyond 500 KiB, from this line on; shorten the file, for example with wildcards".to_owned()
+        "robots may ignore the file from this line on, because it exceeds 500 KiB; shorten the file, for example by using wildcards".to_owned()
     });
-    // Exclude a truncated line, of which only a part would be checked.
+    // Exclude a truncated line, because only a part of it would be checked.
     beginning(text)
 }
 
-/// State of the linter's pass between two lines.
+/// The state of the linter's pass between two lines.
 struct Pass<'t, 'f> {
     dialect: &'t Dialect,
     is_name: &'f dyn Fn(&str) -> bool,
@@ -186,12 +186,12 @@ impl<'t> Pass<'t, '_> {
     fn octets(&mut self, octets: &[u8], number: usize) {
         if octets.len() > GOOGLE_MAX_LINE {
             self.warnings.add(number, WarningKind::LongLine, || {
-                "Google's robots read only the first 16,663 octets; shorten the line".to_owned()
+                "Google's robots read only 16,663 octets of a line; shorten the line".to_owned()
             });
         }
         if memchr(0, octets).is_some() {
             self.warnings.add(number, WarningKind::Nul, || {
-                "the line contains a NUL, where some robots stop reading; delete the NUL".to_owned()
+                "the line contains a NUL, at which some robots stop reading; delete it".to_owned()
             });
         } else if octets
             .iter()
@@ -205,8 +205,8 @@ impl<'t> Pass<'t, '_> {
         }
     }
 
-    /// Adds a warning for an unknown field name, and returns the field that the dialect interprets
-    /// the name as, if any.
+    /// Adds a warning for an unknown field name, and returns the field as which the dialect
+    /// interprets the name, if any.
     fn slip(&mut self, name: &[u8], line: usize) -> Option<Field> {
         let forgiven = Field::forgiven(name);
         let is_read = forgiven.is_some() && self.dialect.lines == LineReading::Google;
@@ -283,7 +283,7 @@ impl<'t> Pass<'t, '_> {
             Field::CleanParam => values::clean_param(value, line, self.warnings),
             Field::Preferences(words) => preferences(words, value, line, self.warnings),
             Field::Noindex => self.warnings.add(line, WarningKind::Noindex, || {
-                "robots ignore the line, because robots.txt only controls fetching; send the header X-Robots-Tag: noindex, or write a META tag"
+                "robots ignore the line, because robots.txt controls only fetching; send the header X-Robots-Tag: noindex, or add a META tag"
                     .to_owned()
             }),
             _ => {}
@@ -295,7 +295,7 @@ impl<'t> Pass<'t, '_> {
         let end = text.iter().position(u8::is_ascii_whitespace);
         let (word, value) = text.split_at(end.unwrap_or(text.len()));
         let value = value.trim_ascii();
-        // Google's parser reads two words as field and value.
+        // Google's parser reads two words as a field and its value.
         let is_read = self.dialect.lines == LineReading::Google
             && !value.is_empty()
             && !value.iter().any(u8::is_ascii_whitespace);
@@ -308,10 +308,10 @@ impl<'t> Pass<'t, '_> {
                     quote(value)
                 ),
                 Some(known) => format!(
-                    "the line has no colon and is ignored; write {known}: and the value"
+                    "the line has no colon and is ignored; write {known}: before the value"
                 ),
                 None => {
-                    "the line is neither a field nor a comment and is ignored; start it with #"
+                    "the line is neither a field nor a comment and is ignored; for a comment, start the line with #"
                         .to_owned()
                 }
             });
@@ -321,14 +321,14 @@ impl<'t> Pass<'t, '_> {
     }
 }
 
-/// Splits a line into a field and its value.
+/// Splits a line into the field name and the value.
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, value) = text.split_at_checked(memchr(b':', text)?)?;
     let value = value.get(1..).unwrap_or_default();
     Some((name.trim_ascii(), value.trim_ascii()))
 }
 
-/// Field that at least some robots read.
+/// A field that at least some robots support.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -341,7 +341,7 @@ pub(super) enum Field {
     CleanParam,
     Noindex,
     Preferences(Vocabulary),
-    /// Field that some robots read; its value is not checked.
+    /// A field that some robots support, but whose value is not checked.
     Other,
 }
 
@@ -354,7 +354,7 @@ const FIELDS: [(&str, Field); 18] = [
     ("Sitemap", Field::Sitemap),
     ("Host", Field::Host),
     ("Clean-param", Field::CleanParam),
-    // Google obeyed it without documenting it, until September 2019.
+    // Google obeyed this undocumented field until September 2019.
     ("Noindex", Field::Noindex),
     ("Nofollow", Field::Noindex),
     ("Noarchive", Field::Noindex),
@@ -368,7 +368,7 @@ const FIELDS: [(&str, Field); 18] = [
     ("License", Field::Other),
 ];
 
-/// Spellings that Google's parser accepts as the beginning of a field name.
+/// The spellings that Google's parser accepts as the beginning of a field name.
 const FORGIVEN: [(&str, Field); 12] = [
     ("user-agent", Field::UserAgent),
     ("useragent", Field::UserAgent),
@@ -391,7 +391,7 @@ impl Field {
         find(&FIELDS, is_name)
     }
 
-    /// Returns the field that Google's parser interprets a name as.
+    /// Returns the field as which Google's parser interprets a name.
     pub(super) fn forgiven(name: &[u8]) -> Option<Self> {
         let begins = |known: &str| {
             name.get(..known.len())
@@ -400,7 +400,8 @@ impl Field {
         find(&FORGIVEN, begins)
     }
 
-    /// Returns the field name that was probably intended.
+    /// Returns the known field name that is most similar to a misspelt name, if any is similar
+    /// enough.
     pub(super) fn nearest(name: &[u8]) -> Option<&'static str> {
         nearest(name, FIELDS.iter().map(|(known, _)| *known))
     }

@@ -8,7 +8,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Adds warnings for the parts of a preference line that robots ignore.
+/// Adds warnings for the preferences in a line that robots ignore.
 pub(super) fn preferences(words: Vocabulary, value: &[u8], line: usize, warnings: &mut Warnings) {
     let kind = match words {
         Vocabulary::Signal => WarningKind::ContentSignal,

@@ -1,4 +1,4 @@
-//! Comparison of a group's rules with each other.
+//! Comparison of the rules within a group.
 
 use crate::{Dialect, EmptyPath, Winner};
 
@@ -7,9 +7,9 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Rule as written in the file.
+/// A rule as written in the robots.txt file.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-// The derived order compares the path first, on which `compare` relies.
+// `compare` relies on the derived order, which compares the path first.
 pub(super) struct WrittenRule<'t> {
     pub(super) path: &'t [u8],
     pub(super) line: usize,
@@ -18,8 +18,8 @@ pub(super) struct WrittenRule<'t> {
 
 /// Adds warnings for rules that are duplicated or never take effect.
 ///
-/// When sorted by path, a rule comes after the rules whose paths are prefixes of its path, so one
-/// pass finds the first of these.
+/// When rules are sorted by path, each rule comes after the rules whose paths are prefixes of its
+/// own path, so a single pass finds the first of them.
 pub(super) fn compare(mut rules: Vec<WrittenRule<'_>>, dialect: &Dialect, warnings: &mut Warnings) {
     if dialect.empty_path == EmptyPath::NoRule {
         rules.retain(|rule| !rule.path.is_empty());
@@ -32,7 +32,8 @@ pub(super) fn compare(mut rules: Vec<WrittenRule<'_>>, dialect: &Dialect, warnin
 }
 
 fn first_wins(rules: &[WrittenRule<'_>], dialect: &Dialect, warnings: &mut Warnings) {
-    // Rules with a path that is a prefix of the current one, each with the first such rule.
+    // The rules whose path is a prefix of the current rule's path, each with the first such rule in
+    // the file.
     let mut begins: Vec<(&[u8], WrittenRule<'_>)> = Vec::new();
     for rule in rules {
         while begins
@@ -61,7 +62,7 @@ fn first_wins(rules: &[WrittenRule<'_>], dialect: &Dialect, warnings: &mut Warni
     }
 }
 
-/// Returns `true` if a rule matches all paths that start with its path.
+/// Returns `true` if a rule with this path matches all paths that start with it.
 fn is_plain(path: &[u8], dialect: &Dialect) -> bool {
     !dialect.wildcards || !(path.contains(&b'*') || path.ends_with(b"$"))
 }

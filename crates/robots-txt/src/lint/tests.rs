@@ -78,7 +78,7 @@ fn unknown_fields_are_reported() {
             "Colour: red",
             "remove the line, or start it with # if it is a comment",
         ),
-        ("Noarchive: /", "or write a META tag"),
+        ("Noarchive: /", "or add a META tag"),
     ] {
         let text = &warnings("rfc9309", line)[0].text;
         assert!(text.ends_with(next), "{text}");
@@ -336,7 +336,7 @@ fn octets_that_are_not_text_are_reported() {
     let mut large = "User-agent: *\n".to_owned();
     large.extend(std::iter::repeat_n("# nothing\n", 60_000));
     assert_eq!(kinds("rfc9309", large), "51200 long-file");
-    // The limit truncates the rule after `Disall`, a line without a colon.
+    // The limit truncates the rule after `Disall`, which leaves a line without a colon.
     let comments = "# nothing\n".repeat(51_198);
     let cut = format!("User-agent: *\n{comments}Disallow: /private\n");
     assert_eq!(kinds("rfc9309", cut), "51200 long-file");

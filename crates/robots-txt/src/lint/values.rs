@@ -21,10 +21,10 @@ pub(super) fn path(
         return empty(is_allow, line, dialect, warnings);
     }
     if is_absolute_url(path) {
-        // WWW::RobotRules resolves absolute URLs.
+        // `WWW::RobotRules` resolves absolute URLs in rules.
         if dialect.escapes != Escapes::Resolved {
             warnings.add(line, WarningKind::FullUrl, || {
-                "a rule is a path, so a URL matches nothing; write only the part from the slash after the host".to_owned()
+                "a rule must be a path, so a full URL matches nothing; write only the part after the host, starting with the slash".to_owned()
             });
         }
         return;
@@ -32,17 +32,17 @@ pub(super) fn path(
     start(path, line, dialect, warnings);
     if path.iter().any(u8::is_ascii_whitespace) {
         warnings.add(line, WarningKind::BadPath, || {
-            "robots read a space as part of the path; write each path on its own line, and spaces as %20".to_owned()
+            "robots treat a space as part of the path; write each path on a separate line, and write a space as %20".to_owned()
         });
     }
     if has_bad_escape(path) {
         warnings.add(line, WarningKind::BadEscape, || {
-            format!("a % in {} is not followed by two hexadecimal digits, and robots interpret it differently; write %25", quote(path))
+            format!("a % in {} is not followed by two hexadecimal digits, and robots disagree about its meaning; write %25", quote(path))
         });
     }
     if !dialect.wildcards && (path.contains(&b'*') || path.ends_with(b"$")) {
         warnings.add(line, WarningKind::Wildcard, || {
-            format!("this dialect has no wildcards * and $, so {} rarely matches; write the beginning of the path", quote(path))
+            format!("this dialect does not support the wildcards * and $, so {} rarely matches; write only the beginning of the path", quote(path))
         });
     }
 }
@@ -53,7 +53,8 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, warnings: &mut Warnings
             WarningKind::EmptyDisallow,
             "in this dialect an empty Disallow disallows everything, but in all others it disallows nothing; write Disallow: / to disallow everything",
         ),
-        // As the only rule it allows everything, which is fine: see `useless_disallow`.
+        // If an empty `Disallow` is the only rule, it allows everything, which is fine; see
+        // `useless_disallow`.
         (false, _) => return,
         (true, EmptyPath::Inverted) => (
             WarningKind::EmptyAllow,
@@ -67,7 +68,7 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, warnings: &mut Warnings
     warnings.add(line, kind, || text.to_owned());
 }
 
-/// Adds a warning for an empty `Disallow` next to other rules, where it has no effect.
+/// Adds a warning for an empty `Disallow`, which has no effect next to other rules.
 pub(super) fn useless_disallow(line: usize, warnings: &mut Warnings) {
     warnings.add(line, WarningKind::EmptyDisallow, || {
         "an empty Disallow has no effect next to other rules; remove it, or write Disallow: / to disallow everything".to_owned()
@@ -80,17 +81,17 @@ fn start(path: &[u8], line: usize, dialect: &Dialect, warnings: &mut Warnings) {
     }
     let text = match path {
         b"*" if dialect.wildcards => {
-            "* is not a path, and robots without wildcards compare it literally; write /".to_owned()
+            "* is not a path, and robots that do not support wildcards compare it literally; write /".to_owned()
         }
         b"*" => {
             "this dialect compares * literally, so the rule matches nothing; write /".to_owned()
         }
         [b'*', ..] if dialect.wildcards => format!(
-            "a path starts with a slash, so robots without wildcards never match {}; write a slash before it",
+            "a path must start with a slash, so robots that do not support wildcards never match {}; add a leading slash",
             quote(path)
         ),
         _ => format!(
-            "a path starts with a slash, so most robots never match {}; write a slash before it",
+            "a path must start with a slash, so most robots never match {}; add a leading slash",
             quote(path)
         ),
     };

@@ -1,23 +1,23 @@
-//! Warnings and their kinds.
+//! Warnings about a robots.txt file, and the kinds of warnings.
 
 use std::fmt;
 
-/// Warning about a line that robots interpret differently than intended.
+/// A warning about a line that robots interpret differently than intended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// Line that the warning is about, counted from 1.
+    /// The number of the line that the warning refers to, counted from 1.
     pub line: usize,
-    /// Kind of the warning.
+    /// The kind of the warning.
     pub kind: WarningKind,
-    /// Text that describes the effect on robots and the correction; contains no control characters.
+    /// A description of the effect on robots and of the correction, without control characters.
     pub text: String,
 }
 
 /// Declares the kinds of warnings and their names.
 macro_rules! kinds {
     ($($(#[$doc:meta])+ $kind:ident = $word:literal,)+) => {
-        /// Kind of a warning.
+        /// The kind of a warning.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[non_exhaustive]
         pub enum WarningKind {
@@ -25,7 +25,7 @@ macro_rules! kinds {
         }
 
         impl WarningKind {
-            /// Returns the name of the kind, in lower case with hyphens.
+            /// Returns the name of the kind of warning, in lower case with hyphens.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -37,75 +37,76 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Field that no robot supports.
+    /// A field that no robot supports.
     UnknownField = "unknown-field",
-    /// Line without a colon.
+    /// A line without a colon.
     MissingColon = "missing-colon",
-    /// Rule that belongs to no group.
+    /// A rule that belongs to no group.
     OrphanRule = "orphan-rule",
-    /// `Disallow` without a path, which has no effect or disallows everything in this dialect.
+    /// A `Disallow` without a path, which either has no effect or disallows everything in this
+    /// dialect.
     EmptyDisallow = "empty-disallow",
-    /// `Allow` line without a path.
+    /// An `Allow` line without a path.
     EmptyAllow = "empty-allow",
-    /// `Allow` in a dialect that does not support `Allow`.
+    /// An `Allow` line in a dialect that does not support `Allow`.
     UnknownAllow = "unknown-allow",
-    /// `User-agent` line without a name.
+    /// A `User-agent` line without a name.
     EmptyAgent = "empty-agent",
-    /// `User-agent` with a value that is not a product token.
+    /// A `User-agent` line with a value that is not a product token.
     BadAgent = "bad-agent",
-    /// Path that contains spaces or does not start with a slash.
+    /// A path that contains spaces or does not start with a slash.
     BadPath = "bad-path",
-    /// Absolute URL instead of a path.
+    /// An absolute URL instead of a path.
     FullUrl = "full-url",
-    /// `%` that is not followed by two hexadecimal digits.
+    /// A `%` that is not followed by two hexadecimal digits.
     BadEscape = "bad-escape",
-    /// Wildcard in a dialect without wildcards.
+    /// A wildcard in a dialect without wildcards.
     Wildcard = "wildcard",
-    /// Rule that another rule of its group always overrides.
+    /// A rule that another rule of its group always overrides.
     ShadowedRule = "shadowed-rule",
-    /// Rule that is duplicated in its group.
+    /// A rule that occurs twice in its group.
     DuplicateRule = "duplicate-rule",
-    /// Name that is duplicated in a group.
+    /// A robot's name that occurs twice in a group.
     DuplicateAgent = "duplicate-agent",
-    /// Robot with several groups that are combined.
+    /// A robot that has several groups, which are combined.
     SplitGroup = "split-group",
-    /// Robot with several groups, of which only the first is read.
+    /// A robot that has several groups, of which only the first is read.
     UnreadGroup = "unread-group",
-    /// Blank line that ends a group before its last rule.
+    /// A blank line that ends a group before its last rule.
     BlankLine = "blank-line",
-    /// `Crawl-delay` line that is ignored.
+    /// A `Crawl-delay` line that is ignored.
     CrawlDelay = "crawl-delay",
-    /// `Request-rate` line that is ignored.
+    /// A `Request-rate` line that is ignored.
     RequestRate = "request-rate",
-    /// `Sitemap` line whose value is not an absolute URL.
+    /// A `Sitemap` line with a value that is not an absolute URL.
     Sitemap = "sitemap",
-    /// `Host` line that is ignored.
+    /// A `Host` line that is ignored.
     Host = "host",
-    /// `Clean-param` line that is ignored.
+    /// A `Clean-param` line that is ignored.
     CleanParam = "clean-param",
-    /// `Content-Signal` line with an unknown word.
+    /// A `Content-Signal` line that contains an unknown word.
     ContentSignal = "content-signal",
-    /// `Content-Usage` line with an unknown word.
+    /// A `Content-Usage` line that contains an unknown word.
     ContentUsage = "content-usage",
-    /// `Noindex` or a similar field, which robots.txt does not support.
+    /// A `Noindex` line or a similar line, which is not supported in robots.txt.
     Noindex = "noindex",
-    /// Byte order mark at the beginning of the file.
+    /// A byte order mark at the beginning of the file.
     ByteOrderMark = "byte-order-mark",
-    /// NUL octet.
+    /// A line that contains a NUL octet.
     Nul = "nul",
-    /// Control character other than NUL and tab.
+    /// A line that contains a control character other than NUL and tab.
     ControlCharacter = "control-character",
-    /// Invalid UTF-8.
+    /// A line that is not valid UTF-8.
     NotUtf8 = "not-utf-8",
-    /// Line that is longer than 16,663 octets.
+    /// A line that is longer than 16,663 octets.
     LongLine = "long-line",
-    /// File that is larger than 500 KiB.
+    /// A file that is larger than 500 KiB.
     LongFile = "long-file",
-    /// HTML document instead of plain text.
+    /// An HTML document instead of plain text.
     Html = "html",
-    /// File in UTF-16 encoding.
+    /// A file that is encoded in UTF-16.
     Utf16 = "utf-16",
-    /// Statement of how many warnings were omitted.
+    /// A final warning that reports how many warnings were omitted.
     More = "more",
 }
 
@@ -115,7 +116,7 @@ impl fmt::Display for WarningKind {
     }
 }
 
-/// Writes the line number and the text.
+/// Writes the line number and the text of the warning.
 impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "line {}: {}", self.line, self.text)

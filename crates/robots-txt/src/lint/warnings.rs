@@ -1,15 +1,16 @@
-//! Collector of a file's warnings, up to a limit.
+//! A collector for a file's warnings, up to a limit.
 
 use super::{Warning, WarningKind};
 
-/// Maximum number of returned warnings, not including the one that states how many were omitted.
-// A file of 500 KiB may cause more than a hundred thousand.
+/// The maximum number of returned warnings, not counting the warning that reports how many were
+/// omitted.
+// A file of 500 KiB may cause more than a hundred thousand warnings.
 pub(super) const MAX_WARNINGS: usize = 200;
 
-/// Maximum number of octets of a value that are quoted in a warning.
+/// The maximum number of octets of a value that are quoted in a warning.
 const MAX_QUOTED: usize = 60;
 
-/// Collector of a file's warnings.
+/// A collector for a file's warnings.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
     warnings: Vec<Warning>,
@@ -26,8 +27,8 @@ impl Warnings {
         }
     }
 
-    /// Returns the warnings sorted by line, followed by one that states the number of omitted
-    /// warnings.
+    /// Returns the warnings sorted by line, followed by a warning that reports the number of
+    /// omitted warnings.
     pub(super) fn finish(self) -> Vec<Warning> {
         let mut warnings = self.warnings;
         // The sort is stable: warnings about one line stay in the order of the pass.
@@ -38,7 +39,7 @@ impl Warnings {
                 line,
                 kind: WarningKind::More,
                 text: format!(
-                    "{} more warnings are omitted; fix these first",
+                    "{} more warnings are omitted; fix the others first",
                     self.left_out
                 ),
             });

@@ -1,4 +1,4 @@
-//! Merging of two files, group by group.
+//! Merging of two robots.txt files, group by group.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,44 +8,45 @@ use super::{
     union::{RuleLine, union},
 };
 
-/// Maximum size of the merged file in octets.
+/// The maximum size of the merged file in octets.
 pub(super) const MAX_BYTES: usize = 8 << 20;
 
-/// Maximum number of octets that are read, and that are kept, when groups are combined.
-// A group of a thousand robots is read for each of them, so small files can take long.
+/// The maximum number of octets that are read, and that are stored, when groups are combined.
+// A group of a thousand robots is read once for each robot, so merging small files can take a long
+// time.
 const MAX_READ: usize = 256 << 20;
 const MAX_KEPT: usize = 32 << 20;
 
-/// Maximum number of rule comparisons in all groups; more would take seconds.
+/// The maximum number of rule comparisons for all groups; more comparisons would take seconds.
 const MAX_COMPARISONS: usize = 50_000_000;
 
-/// Result of merging two files.
+/// The result of merging two robots.txt files.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct MergedFile {
-    /// Content of the merged file.
+    /// The content of the merged file.
     pub text: Vec<u8>,
     /// Whether the merged file disallows exactly what at least one of the two files disallows.
     ///
-    /// For rules that contain several `*`, there may be no exact list of rules; the result then
-    /// disallows more.
+    /// For rules that contain several `*`, an exact list of rules may not exist; the merged file
+    /// then disallows more.
     pub is_exact: bool,
 }
 
 /// Merges our rules into the robots.txt file of an upstream.
 ///
 /// For each robot, the result disallows every path that at least one of the two files disallows, as
-/// defined by RFC 9309. A robot that either file names gets its own group with the rules of both
-/// files; if a file does not name the robot, that file's `*` rules are used. The longer
-/// `Crawl-delay` applies. For `Content-Signal` and `Content-Usage` the more restrictive preference
-/// applies, per use and path; `License` lines of both files are kept. Other fields of a group are
-/// taken from our file if it contains the field, otherwise from theirs; sitemaps and fields for the
-/// whole file are kept from both.
+/// defined by RFC 9309. A robot that is named in either file gets its own group with the rules from
+/// both files; if a file does not name the robot, the file's `*` rules are used. The longer
+/// `Crawl-delay` applies. For `Content-Signal` and `Content-Usage`, the more restrictive preference
+/// applies, per use and path; the `License` lines of both files are kept. Other fields of a group
+/// are taken from our file if it contains the field, otherwise from the upstream's; sitemaps and
+/// fields for the whole file are kept from both files.
 ///
-/// Rules longer than 2,000 octets are truncated if they disallow and removed if they allow, so that
-/// more is disallowed. Comments are removed.
+/// Of the rules longer than 2,000 octets, `Disallow` rules are truncated and `Allow` rules are
+/// removed, so that the result disallows more. Comments are removed.
 ///
-/// Returns `None` if the result would exceed 8 MiB or take seconds to compute.
+/// Returns `None` if the result would exceed 8 MiB, or if computing it would take seconds.
 ///
 /// # Example
 ///
@@ -91,7 +92,7 @@ pub fn merge(theirs: &RobotsTxt, ours: &RobotsTxt) -> Option<MergedFile> {
     Some(merged)
 }
 
-/// Parses a file again with the groups of RFC 9309, regardless of its dialect.
+/// Parses a robots.txt file again with the groups of RFC 9309, regardless of the file's dialect.
 pub(super) fn reread(file: &RobotsTxt) -> RobotsTxt {
     RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309())
 }
@@ -105,14 +106,15 @@ pub(super) fn write_group(text: &mut Vec<u8>, names: &[&str], fields: &[u8], rul
         let field = if rule.allow { "Allow" } else { "Disallow" };
         push(text, field, &rule.path);
     }
-    // Without a rule, its names would join those of the next group (RFC 9309 §2.1).
+    // Without a rule, the group's names would be joined with the names of the next group (RFC 9309
+    // §2.1).
     if rules.is_empty() {
         push(text, "Disallow", b"");
     }
     text.push(b'\n');
 }
 
-/// Writes the fields that apply to the whole file.
+/// Writes the fields that apply to the whole file, from both files.
 pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) {
     text.extend(whole_file(theirs, ours));
     while text.ends_with(b"\n\n") {
@@ -120,24 +122,24 @@ pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) 
     }
 }
 
-/// Content of a group before its rules have been merged.
+/// The content of a group whose rules have not been merged yet.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Content {
     pub(super) theirs: Vec<RuleLine>,
     pub(super) ours: Vec<RuleLine>,
-    /// Lines of the group's other fields.
+    /// The lines of the group that are not rules.
     pub(super) fields: Vec<u8>,
 }
 
-/// Contents of groups, each with the robots that it applies to.
+/// The contents of groups, each with the robots that it applies to.
 pub(super) struct Contents<'f> {
-    /// Contents and robots of each group; the `*` group is the last.
+    /// The content and the robots of each group; the `*` group is the last.
     pub(super) groups: Vec<(Content, Vec<&'f str>)>,
-    /// Robots whose groups are too large to merge.
+    /// The robots whose groups are too large to merge.
     pub(super) too_many: Vec<&'f str>,
 }
 
-/// Returns each distinct content with the robots that it applies to.
+/// Returns each distinct group content with the robots that it applies to.
 pub(super) fn distinct_contents<'f>(theirs: &'f Side<'_>, ours: &'f Side<'_>) -> Contents<'f> {
     let mut found: Vec<(Content, Vec<&'f str>)> = Vec::new();
     let mut too_many = Vec::new();
@@ -198,7 +200,7 @@ impl Content {
     }
 }
 
-/// Returns the lines of a robot's group other than rules.
+/// Returns the lines of a robot's group that are not rules.
 fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let own: HashSet<&str> = ours.fields(key).map(|field| field.key.as_str()).collect();
     let is_kept = |field: &&Field| {
@@ -214,7 +216,7 @@ fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
         } else {
             Vec::new()
         };
-        // If both have preferences, the combined lines replace our first one.
+        // If both files have preferences, the combined lines replace our first line.
         let is_joined = !said.is_empty();
         let id = if is_joined {
             field.key.as_bytes()
@@ -236,7 +238,7 @@ fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     text
 }
 
-/// Returns the lines before the first group.
+/// Returns the lines of both files that precede the first group.
 pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let kept = theirs.before.iter().filter(|field| !field.is_moot(ours));
     let mut text = Vec::new();
@@ -250,7 +252,7 @@ pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     text
 }
 
-/// Returns the lines at the end of the file that apply to the whole file.
+/// Returns the lines that apply to the whole file, which are written at the end of the merged file.
 fn whole_file(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let mut text = Vec::new();
     let mut seen = HashSet::new();
@@ -418,8 +420,8 @@ mod tests {
         assert!(merge(&parse(&theirs), &parse(&ours)).is_none());
     }
 
-    /// Generates paths of few different letters, with wildcards and their escapes, so that rules
-    /// overlap each other and the checked paths.
+    /// Generates paths from a few different letters, wildcards and escaped wildcards, so that rules
+    /// overlap with each other and with the checked paths.
     fn path() -> impl Strategy<Value = String> {
         "/[ab/]{0,3}(([*]|%2A|%24)[ab/]{0,2}){0,2}[$]?"
     }

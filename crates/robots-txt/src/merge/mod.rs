@@ -1,4 +1,5 @@
-//! Merging of two files into one that disallows what either file disallows.
+//! Merging of two robots.txt files into one file that disallows everything that either file
+//! disallows.
 
 mod groups;
 mod refusals;

@@ -1,4 +1,4 @@
-//! Merging of two files that keeps only their `Disallow` rules.
+//! Merging of two robots.txt files without their `Allow` rules.
 
 use super::{
     super::RobotsTxt,
@@ -7,10 +7,12 @@ use super::{
     union::RuleLine,
 };
 
-/// Combines the `Disallow` rules of two files of any size, and omits their `Allow` rules.
+/// Combines the `Disallow` rules of two robots.txt files of any size, and omits their `Allow`
+/// rules.
 ///
-/// Used for files that cannot be [merged](super::merge): the result disallows at least what either
-/// file disallows. Robots whose rules do not fit into 8 MiB are disallowed from fetching anything.
+/// This function is used for files that cannot be [merged](super::merge). The result disallows at
+/// least everything that either file disallows. Robots whose rules do not fit into 8 MiB may not
+/// fetch anything.
 #[must_use]
 pub fn refusals(theirs: &RobotsTxt, ours: &RobotsTxt) -> Vec<u8> {
     let (theirs, ours) = (reread(theirs), reread(ours));
@@ -21,7 +23,7 @@ pub fn refusals(theirs: &RobotsTxt, ours: &RobotsTxt) -> Vec<u8> {
     let mut everybody = Vec::new();
     for (content, names) in contents.groups {
         let mut rules: Vec<RuleLine> = content.ours.into_iter().chain(content.theirs).collect();
-        // Without `Allow` no rule overrides another, so the lists can be concatenated.
+        // Without `Allow` rules, no rule overrides another rule, so the lists can be concatenated.
         rules.retain(|rule| !rule.allow);
         let mut group = Vec::new();
         write_group(&mut group, &names, &content.fields, &rules);

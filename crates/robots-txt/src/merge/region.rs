@@ -1,33 +1,33 @@
-//! Sets of paths that rules match: comparison, intersection and writing.
+//! Comparison, intersection and writing of the sets of paths that rules match.
 
-/// Maximum number of patterns for an intersection: the intersection of two patterns with many `*`
-/// may consist of exponentially many patterns.
+/// The maximum number of patterns in an intersection. The intersection of two patterns that contain
+/// many `*` may consist of exponentially many patterns.
 const MAX_PATTERNS: usize = 64;
 
-/// Maximum number of steps to compute an intersection, or to compare two patterns.
+/// The maximum number of steps to compute an intersection, or to compare two patterns.
 const MAX_STEPS: usize = 20_000;
 
-/// Part of a pattern.
+/// A part of a path pattern.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Token {
     Octet(u8),
-    /// `*`: any sequence of octets, including none.
+    /// A `*`, which matches any sequence of octets, including the empty sequence.
     Any,
 }
 
-/// Set of paths that a rule's pattern matches (RFC 9309 §2.2.3).
+/// The set of paths that a rule's pattern matches (RFC 9309 §2.2.3).
 ///
-/// Equal sets usually have equal patterns: escapes are normalised, and a `*` neither follows
-/// another `*` nor ends the pattern.
+/// Equal sets usually have equal tokens: escapes are normalised, and a `*` never follows another
+/// `*`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Region {
-    /// Tokens that match the whole path, so the last one is usually `Any`.
+    /// The tokens that match the whole path; the last token is usually `Any`.
     tokens: Vec<Token>,
 }
 
 impl Region {
-    /// Parses a pattern; also returns its length as written, including each `*`, which determines
-    /// the longest match (RFC 9309 §2.2.2).
+    /// Parses a pattern. Also returns the pattern's length as written, including each `*`; this
+    /// length determines the longest match (RFC 9309 §2.2.2).
     pub(super) fn read(written: &[u8]) -> (Self, usize) {
         let (text, ends) = match written {
             [text @ .., b'$'] => (text, true),
@@ -41,7 +41,8 @@ impl Region {
             match (*first, escaped(rest)) {
                 (b'%', Some(octet)) => {
                     rest = rest.get(2..).unwrap_or_default();
-                    // One token, but three octets in `escapes::normalised_length`.
+                    // This is one token, but counts as three octets in
+                    // `escapes::normalised_length`.
                     unwritten += 2 * usize::from(matches!(octet, b'*' | b'$'));
                     push_escaped(&mut tokens, octet);
                 }
@@ -57,15 +58,16 @@ impl Region {
         (Self { tokens }, length)
     }
 
-    /// Returns `true` only if this set contains the other one; a result of `false` may be wrong.
+    /// Returns `true` only if this set contains the other set; a result of `false` may be wrong.
     pub(super) fn contains(&self, other: &Self) -> bool {
         self.covers(other) == Some(true)
     }
 
-    /// Checks whether this set contains the other one; `None` if that takes too long.
+    /// Checks whether this set contains the other set; returns `None` if the check takes too long.
     fn covers(&self, other: &Self) -> Option<bool> {
-        // A `*` of the other set can match octets in no text, so only a `*` covers it. It is
-        // sufficient to retry our last `*`, which can match what an earlier one could match.
+        // A `*` of the other set can match octets that occur in no text of ours, so only a `*`
+        // covers it. It is sufficient to retry our last `*`, which can match whatever an earlier
+        // `*` could match.
         let (mut at, mut place) = (0, 0);
         let (mut retry, mut steps) = (None, 0);
         while let Some(token) = other.tokens.get(place) {
@@ -98,15 +100,15 @@ impl Region {
 
     /// Returns `false` only if the sets are disjoint; a result of `true` may be wrong.
     pub(super) fn may_meet(&self, other: &Self) -> bool {
-        // Without a `*` the set is a single path, which is in any set that covers it.
+        // Without a `*`, the set is a single path, which is in any set that covers it.
         if !self.has_any() {
             return other.covers(self) != Some(false);
         }
         if !other.has_any() {
             return self.covers(other) != Some(false);
         }
-        // The parts between the first and the last `*` can follow one another, so only
-        // the beginnings and the ends of two patterns can differ.
+        // The parts of two patterns between the first and the last `*` can follow one another, so
+        // only the beginnings and ends can conflict.
         let ours = self.tokens.iter();
         let theirs = other.tokens.iter();
         agree(ours.clone().zip(theirs.clone())) && agree(ours.rev().zip(theirs.rev()))
@@ -115,9 +117,9 @@ impl Region {
     /// Returns the intersection of both sets as a list of sets.
     ///
     /// Returns `None` if there are too many sets, or if more than `steps` steps are needed; the
-    /// steps taken are subtracted from `steps`.
+    /// number of steps taken is subtracted from `steps`.
     pub(super) fn common(&self, other: &Self, steps: &mut usize) -> Option<Vec<Self>> {
-        // Most sets contain each other or are disjoint: only search if they overlap.
+        // Most sets are disjoint or contain each other, so search only if they overlap.
         if self.contains(other) {
             return Some(vec![other.clone()]);
         }
@@ -134,7 +136,7 @@ impl Region {
         Some(search.largest())
     }
 
-    /// Truncates the pattern to a number of tokens, so that it matches more paths.
+    /// Truncates the pattern to the given number of tokens, so that the pattern matches more paths.
     pub(super) fn widen(&mut self, tokens: usize) {
         if self.tokens.len() > tokens {
             self.tokens.truncate(tokens);
@@ -142,16 +144,16 @@ impl Region {
         }
     }
 
-    /// Returns the length in octets of the shortest way to write the pattern.
+    /// Returns the length of the pattern in octets when it is written in the shortest way.
     pub(super) fn length(&self) -> usize {
         let pattern = self.pattern();
-        // Both signs are written as escapes of three octets.
+        // Literal `*` and `$` are written as escapes of three octets.
         let escaped = pattern.iter().filter(|token| **token == Token::Octet(b'*'));
         let escaped = escaped.count() + usize::from(pattern.last() == Some(&Token::Octet(b'$')));
         pattern.len() + 2 * escaped + usize::from(self.ends())
     }
 
-    /// Returns the pattern, extended to `length` without changing the set.
+    /// Returns the pattern, extended to `length` octets without changing the set of matching paths.
     ///
     /// Returns `None` if the pattern contains no `*` that could be repeated.
     pub(super) fn written(&self, length: usize) -> Option<Vec<u8>> {
@@ -160,12 +162,12 @@ impl Region {
         for (at, token) in self.pattern().iter().enumerate() {
             match token {
                 Token::Any if self.ends() => {
-                    // Without a `$`, patterns are extended at the end, for readability.
+                    // For readability, patterns without a `$` are extended at the end.
                     let stars = 1 + std::mem::take(&mut missing);
                     text.extend(std::iter::repeat_n(b'*', stars));
                 }
                 Token::Any => text.push(b'*'),
-                // Without escapes, the two signs would be wildcards (RFC 9309 §2.2.3).
+                // Without escapes, literal `*` and `$` would be wildcards (RFC 9309 §2.2.3).
                 Token::Octet(b'*') => text.extend(b"%2A"),
                 Token::Octet(b'$') if at + 1 == self.pattern().len() => text.extend(b"%24"),
                 Token::Octet(octet) => text.push(*octet),
@@ -199,7 +201,7 @@ impl Region {
     }
 }
 
-/// Returns `true` if both lists have the same octets before the first `*`.
+/// Returns `true` if both lists of tokens have the same octets before the first `*`.
 fn agree<'t>(pairs: impl Iterator<Item = (&'t Token, &'t Token)>) -> bool {
     let mut octets = pairs.map_while(|(one, other)| match (one, other) {
         (Token::Octet(one), Token::Octet(other)) => Some(one == other),
@@ -208,7 +210,7 @@ fn agree<'t>(pairs: impl Iterator<Item = (&'t Token, &'t Token)>) -> bool {
     octets.all(|agree| agree)
 }
 
-/// Adds a `*`, or returns `false` if the last token already is a `*`.
+/// Adds a `*` to the tokens, or returns `false` if the last token is already a `*`.
 fn push_any(tokens: &mut Vec<Token>) -> bool {
     let is_new = tokens.last() != Some(&Token::Any);
     if is_new {
@@ -217,8 +219,8 @@ fn push_any(tokens: &mut Vec<Token>) -> bool {
     is_new
 }
 
-/// Adds an escaped octet, decoded if RFC 9309 §2.2.2 requires this or if it is one of the two
-/// wildcard characters.
+/// Adds an escaped octet, which is decoded if RFC 9309 §2.2.2 requires decoding or if the octet is
+/// `*` or `$`.
 fn push_escaped(tokens: &mut Vec<Token>, octet: u8) {
     let is_literal = octet.is_ascii_alphanumeric() || b"-._~*$".contains(&octet);
     if is_literal {
@@ -242,9 +244,9 @@ fn escaped(rest: &[u8]) -> Option<u8> {
     u8::try_from(digit(0)? * 16 + digit(1)?).ok()
 }
 
-/// Search for the patterns that two lists of tokens have in common.
+/// A search for the patterns of the paths that two lists of tokens both match.
 ///
-/// Pending branches are stored in a list instead of on the stack, because there may be as many
+/// Pending branches are stored in a list instead of on the call stack, because there may be as many
 /// branches as octets.
 struct Search<'t> {
     found: Vec<Region>,
@@ -253,13 +255,14 @@ struct Search<'t> {
     branches: Vec<Branch<'t>>,
 }
 
-/// Branch of a search: the rest of both lists, and the tokens before the rest.
+/// A branch of a search, with the remaining tokens of both lists and the common tokens found so
+/// far.
 struct Branch<'t> {
     one: &'t [Token],
     other: &'t [Token],
-    /// Number of common tokens found before this branch.
+    /// The number of common tokens found before this branch.
     behind: usize,
-    /// Next common token, if any.
+    /// The next token of the common pattern, if any.
     next: Option<Token>,
 }
 
@@ -275,7 +278,7 @@ impl<'t> Search<'t> {
         search
     }
 
-    /// Stores a branch; the branch stored last is followed first.
+    /// Stores a branch of the search; the branch stored last is followed first.
     fn push(&mut self, one: &'t [Token], other: &'t [Token], next: Option<Token>) {
         self.branches.push(Branch {
             one,
@@ -285,7 +288,7 @@ impl<'t> Search<'t> {
         });
     }
 
-    /// Follows all branches; returns `None` if there are too many.
+    /// Follows all branches of the search; returns `None` if there are too many.
     fn run(&mut self, most: usize) -> Option<()> {
         while let Some(branch) = self.branches.pop() {
             self.steps += 1;
@@ -328,7 +331,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// Returns the sets that are not contained in other sets.
+    /// Returns the sets that are not contained in any other set.
     fn largest(self) -> Vec<Region> {
         let mut largest: Vec<Region> = Vec::new();
         for region in self.found {
@@ -409,7 +412,7 @@ mod tests {
             ("/a**", 4),
             ("/**$", 4),
             ("/%61", 2),
-            // As robots compare them: each of the two signs has three octets if escaped.
+            // As robots compare patterns: an escaped `*` or `$` counts as three octets.
             ("/%2a", 4),
             ("/%24a", 5),
             ("/%2A%24", 7),

@@ -1,4 +1,4 @@
-//! Access to one of the two merged files by robots' names.
+//! Access to one of the two files to merge, by robots' names.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,18 +11,18 @@ use super::{
 pub(super) struct Side<'f> {
     pub(super) file: &'f RobotsTxt,
     groups: Vec<(Group<'f>, Vec<Field>)>,
-    /// Size of each group's content in octets.
+    /// The size in octets of each group's content.
     octets: Vec<usize>,
-    /// Indexes of groups, by the names of the robots in lower case.
+    /// The indexes of the groups that name each robot, by the robot's name in lower case.
     pub(super) by_name: HashMap<String, Vec<usize>>,
-    /// Fields that precede the first group.
+    /// The fields that precede the first group.
     pub(super) before: Vec<Field>,
-    /// Lines that apply to the whole file, regardless of their position.
+    /// The lines that apply to the whole file, regardless of their position.
     pub(super) whole: Vec<Field>,
     has_host: bool,
 }
 
-/// Line that is not a rule, as field and value.
+/// A line that is not a rule, split into field and value.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Field {
     pub(super) key: String,
@@ -30,17 +30,18 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Returns `true` for a `Host` line that is replaced by one of ours.
+    /// Returns `true` for a `Host` line that is replaced by a `Host` line in our file.
     pub(super) fn is_moot(&self, ours: &Side<'_>) -> bool {
         self.key == "host" && ours.has_host
     }
 
-    /// Returns `true` for license terms, which apply in addition to those of the other file.
+    /// Returns `true` for a line with license terms, which apply in addition to the other file's
+    /// terms.
     pub(super) fn is_license(&self) -> bool {
         self.key == "license"
     }
 
-    /// Returns `true` for preferences about the use of content.
+    /// Returns `true` for a line with preferences about the use of content.
     pub(super) fn is_preference(&self) -> bool {
         Vocabulary::of_field(&self.key).is_some()
     }
@@ -75,7 +76,7 @@ impl<'f> Side<'f> {
             }
         }
         side.sort_fields();
-        // Computed once per group, because each robot in it needs the size.
+        // The size is computed once per group, because it is needed for each robot in the group.
         side.octets = side.groups.iter().map(octets).collect();
         side
     }
@@ -102,7 +103,7 @@ impl<'f> Side<'f> {
             };
             let group = begun.checked_sub(1);
             match group.and_then(|group| self.groups.get_mut(group)) {
-                // Yandex reads the field anywhere, regardless of groups.
+                // Yandex reads this field anywhere in the file, regardless of groups.
                 _ if field.key == "clean-param" => self.whole.push(field),
                 Some((_, fields)) => fields.push(field),
                 None => self.before.push(field),
@@ -138,8 +139,8 @@ impl<'f> Side<'f> {
 
     /// Returns the values of a field for a robot, including values before the first group.
     ///
-    /// RFC 9309 defines no fields there; preferences before the first group are meant for all
-    /// robots.
+    /// RFC 9309 defines no fields before the first group; preferences in that position are meant
+    /// for all robots.
     pub(super) fn values(&self, key: &str, name: &str) -> Vec<&[u8]> {
         let fields = self.before.iter().chain(self.fields(key));
         let fields = fields.filter(|field| field.key == name);
@@ -153,7 +154,7 @@ impl<'f> Side<'f> {
     }
 }
 
-/// Returns the size of a group's content in octets, including overhead.
+/// Returns the size of a group's content in octets, including an overhead for each rule.
 fn octets((group, fields): &(Group<'_>, Vec<Field>)) -> usize {
     let rules = group
         .rules
@@ -163,7 +164,7 @@ fn octets((group, fields): &(Group<'_>, Vec<Field>)) -> usize {
     rules.chain(fields).sum()
 }
 
-/// Parses a line that is neither a rule nor a field that is handled elsewhere.
+/// Parses a line that is neither a rule nor one of the fields that are handled elsewhere.
 fn field(line: &[u8]) -> Option<Field> {
     let text = line.trim_ascii();
     let colon = text.iter().position(|octet| *octet == b':')?;

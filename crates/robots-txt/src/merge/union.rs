@@ -1,43 +1,43 @@
 //! Merging of one robot's rules from two files into one list.
 //!
-//! In each file, the longest matching rule decides. In the merged list, where the longest rule
-//! decides as well, `Disallow` must win if it wins in one of the files. Therefore, for each pair of
-//! rules, the list contains the pair's decision for their common paths, with a rule that is longer
-//! than those of lesser pairs:
+//! In each file, the longest matching rule decides. The longest rule also decides in the merged
+//! list, where `Disallow` must win if it wins in one of the files. Therefore, the list contains a
+//! rule with the decision of each pair of rules for their common paths. This rule is longer than
+//! the rules of pairs that must not override it:
 //!
-//! - our `Disallow` rules are made longer than all their `Allow` rules;
-//! - our `Allow` rules are combined with their rules, in the order of those, each for the common
-//!   paths.
+//! - our `Disallow` rules are made longer than all `Allow` rules of the other file;
+//! - our `Allow` rules are combined with the other file's rules, in the order of the other file's
+//!   rules, each for the common paths.
 //!
-//! A pattern is extended by repeating one of its `*` or appending one, which does not change the
-//! set of matching paths. Usually this is not necessary, because rules within a longer rule are
-//! omitted and the original lengths are sufficient.
+//! A pattern is extended by repeating one of its `*` or by appending a `*`, which does not change
+//! the set of matching paths. Usually, no pattern has to be extended, because rules within a longer
+//! rule are omitted and the original lengths are sufficient.
 
 use std::borrow::Cow;
 
 use super::region::Region;
 
-/// Maximum number of our rules after they have been combined with theirs.
+/// The maximum number of our rules after they have been combined with the other file's rules.
 const MAX_RULES: usize = 5_000;
 
-/// Maximum number of comparisons of our rules with theirs.
+/// The maximum number of comparisons of our rules with the other file's rules.
 const MAX_COMPARISONS: usize = 2_000_000;
 
-/// Maximum length of a combined rule in octets: the cost of a comparison is the product of the
-/// lengths.
+/// The maximum length of a combined rule in octets. The cost of a comparison is the product of both
+/// rules' lengths.
 const MAX_LENGTH: usize = 2_000;
 
-/// Maximum number of steps to compute the intersections of rules.
+/// The maximum number of steps to compute the intersections of rules.
 const MAX_STEPS: usize = 2_000_000;
 
-/// Rule as written in a file.
+/// A rule as written in a robots.txt file.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct RuleLine {
     pub(super) allow: bool,
     pub(super) path: Vec<u8>,
 }
 
-/// Merged rules of one robot.
+/// The merged rules for one robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Union {
     pub(super) rules: Vec<RuleLine>,
@@ -45,7 +45,7 @@ pub(super) struct Union {
     pub(super) is_exact: bool,
 }
 
-/// Rule with the data needed for comparing it.
+/// A rule with the data needed to compare it with other rules.
 #[derive(Clone, Debug)]
 struct Ranked {
     allow: bool,
@@ -68,7 +68,7 @@ pub(super) fn union(theirs: &[RuleLine], ours: &[RuleLine], most: usize) -> Opti
     let is_exact = matches!((&theirs, &ours), (Cow::Borrowed(_), Cow::Borrowed(_)));
     let below: Vec<Ranked> = theirs.iter().map(Ranked::new).collect();
     let above = above(&below, &ours, most);
-    // Each of our rules will be compared with all rules above and below.
+    // Each of our rules will be compared with all rules above and below it.
     let fits = |above: &Vec<Ranked>| above.len() * (below.len() + above.len()) <= MAX_COMPARISONS;
     let mut union = match above.filter(fits) {
         Some(above) => stack(&theirs, below, above, most)?,
@@ -82,11 +82,11 @@ fn octets(rules: &[RuleLine]) -> usize {
     rules.iter().map(|rule| rule.path.len()).sum()
 }
 
-/// Removes long `Allow` rules, and truncates long `Disallow` rules, which then match more.
+/// Removes long `Allow` rules, and truncates long `Disallow` rules, which then match more paths.
 ///
 /// Truncated rules are still longer than all `Allow` rules, so they still win.
 fn short(rules: &[RuleLine]) -> Cow<'_, [RuleLine]> {
-    // Escapes may be written with fewer octets than in their compared form.
+    // Escapes may be written with fewer octets than are used to compare them.
     let is_short = |rule: &RuleLine| {
         rule.path.len() * 3 <= MAX_LENGTH || { Region::read(&rule.path).1 <= MAX_LENGTH }
     };
@@ -105,14 +105,14 @@ fn short(rules: &[RuleLine]) -> Cow<'_, [RuleLine]> {
     Cow::Owned(rules.iter().filter_map(cut).collect())
 }
 
-/// Merges the rules without our `Allow` rules; the result disallows more than necessary.
+/// Merges the rules without our `Allow` rules, so that the result disallows more than necessary.
 fn refusals_alone(
     theirs: &[RuleLine],
     below: &[Ranked],
     ours: &[RuleLine],
     most: usize,
 ) -> Option<Union> {
-    // Only `Allow` rules can override ours.
+    // Only `Allow` rules can override our rules.
     let allows = below.iter().filter(|rule| rule.allow);
     let longest = allows.map(|rule| rule.length).max().unwrap_or(0);
     let refusals = ours.iter().filter(|rule| !rule.allow);
@@ -124,7 +124,7 @@ fn refusals_alone(
         let longer = region.written(region.length().max(longest + 1));
         RuleLine {
             allow: false,
-            // A pattern without `*` is widened to all paths that start with it.
+            // A pattern without `*` is widened to match all paths that start with it.
             path: longer.unwrap_or_else(|| {
                 let mut path = region.written(0).unwrap_or_default();
                 path.pop();
@@ -139,7 +139,7 @@ fn refusals_alone(
     })
 }
 
-/// Returns the rules that must win over theirs, in ascending order.
+/// Returns the rules that must win over the other file's rules, in ascending order.
 fn above(below: &[Ranked], ours: &[RuleLine], most: usize) -> Option<Vec<Ranked>> {
     let (mut steps, mut octets) = (MAX_STEPS, 0);
     let mut ours: Vec<Ranked> = ours.iter().map(Ranked::new).collect();
@@ -169,14 +169,14 @@ fn above(below: &[Ranked], ours: &[RuleLine], most: usize) -> Option<Vec<Ranked>
             return None;
         }
     }
-    // From here on the position determines the length, not the written rule.
+    // From here on, a rule's position determines its length, instead of the rule as written.
     for rule in &mut above {
         rule.length = rule.region.length();
     }
     Some(above)
 }
 
-/// Stacks our rules above theirs, and makes each rule long enough for its position.
+/// Places our rules above the other file's rules, and makes each rule long enough for its position.
 ///
 /// Returns `None` if the result would exceed `most` octets.
 fn stack(
@@ -220,7 +220,7 @@ fn stack(
         }
         union.is_exact = false;
         if !rule.allow {
-            // The rule cannot be long enough: remove the rules that would win.
+            // The rule cannot be made long enough, so remove the rules that would win over it.
             make_room(&mut rule, &mut lower, &mut upper, &mut lines);
         }
     }
@@ -230,7 +230,7 @@ fn stack(
     Some(union)
 }
 
-/// Removes rules that never take effect because they are within a rule above.
+/// Removes the rules that never take effect because a rule above matches all of their paths.
 fn visible(above: Vec<Ranked>) -> Vec<Ranked> {
     let mut visible: Vec<Ranked> = Vec::with_capacity(above.len());
     for rule in above.into_iter().rev() {
@@ -245,24 +245,24 @@ fn visible(above: Vec<Ranked>) -> Vec<Ranked> {
     visible
 }
 
-/// Returns the length that a rule needs to win over the contradicting rules below it, if there are
-/// any.
+/// Returns the length that a rule needs to win over contradicting rules below it, or `None` if
+/// there are none.
 fn needed(rule: &Ranked, lower: &[Ranked]) -> Option<usize> {
     let others = lower
         .iter()
         .filter(|other| other.allow != rule.allow && other.region.may_meet(&rule.region));
-    // Of two rules of equal length, `Allow` wins.
+    // If two rules have the same length, `Allow` wins.
     let longest = others.map(|other| other.length).max();
     longest.map(|longest| longest + usize::from(!rule.allow))
 }
 
-/// Returns `true` if a rule is redundant; no rule below it must contradict it.
+/// Returns `true` if a rule is redundant; this requires that no rule below contradicts it.
 fn is_said(rule: &Ranked, lower: &[Ranked]) -> bool {
     let same = |other: &Ranked| !other.allow && other.region.contains(&rule.region);
     rule.allow || lower.iter().any(same)
 }
 
-/// Removes the `Allow` rules that would win over `Disallow` rules that cannot be extended.
+/// Removes the `Allow` rules that would win over a `Disallow` rule that cannot be extended.
 fn make_room(
     rule: &mut Ranked,
     lower: &mut Vec<Ranked>,

@@ -2,15 +2,15 @@
 
 use crate::http_date::days_since_1970;
 
-/// Maximum length of a date in characters.
-// `Wednesday, 25 September 2010 15:00:00.000 +0200 (CEST)` has 54.
+/// The maximum length of the text of a date in characters.
+// `Wednesday, 25 September 2010 15:00:00.000 +0200 (CEST)` has 54 characters.
 const MAX_CHARS: usize = 64;
 
-/// Parses a date with an optional time to seconds since 1970-01-01 UTC.
+/// Parses a date with an optional time, and returns the seconds since 1970-01-01 UTC.
 ///
 /// Supported formats are RFC 822 (and 1123, 5322), RFC 850, asctime and ISO 8601, with or without
 /// weekday and time, and `June 25, 2010`. The default time is midnight, and the default zone is
-/// UTC. An unknown zone name counts as UTC (RFC 5322 §4.3); a two-digit year from 70 on belongs to
+/// UTC. An unknown zone name is treated as UTC (RFC 5322 §4.3); a two-digit year from 70 on is in
 /// the 20th century. Numeric days and months (`25/06/2010`) are ambiguous and rejected.
 pub(super) fn parse(text: &str) -> Option<i64> {
     if text.len() > MAX_CHARS {
@@ -25,15 +25,15 @@ pub(super) fn parse(text: &str) -> Option<i64> {
     scan.rest.is_empty().then(|| moment.seconds()).flatten()
 }
 
-/// Parts of a date that have not been validated yet.
+/// The parts of a date, which have not been validated yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     year: i64,
     month: i64,
     day: i64,
-    /// Seconds since midnight.
+    /// The time of day, in seconds since midnight.
     time: i64,
-    /// Offset of the time zone from UTC in seconds.
+    /// The offset of the time zone from UTC in seconds.
     offset: i64,
 }
 
@@ -47,13 +47,13 @@ impl Moment {
     }
 }
 
-/// Parser for the remaining text of a date.
+/// A parser for the remaining text of a date.
 struct Scan<'t> {
     rest: &'t [u8],
 }
 
 impl<'t> Scan<'t> {
-    /// Parses date, time and zone.
+    /// Parses a date with an optional time and time zone.
     fn moment(&mut self) -> Option<Moment> {
         let digits = self.count(u8::is_ascii_digit);
         match digits {
@@ -65,7 +65,8 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Parses `2010-06-25`, `2010/06/25`, `2010-06`, `2010 Jun 25`.
+    /// Parses a date that starts with the year: `2010-06-25`, `2010/06/25`, `2010-06`, `2010 Jun
+    /// 25`.
     fn year_first(&mut self) -> Option<Moment> {
         let year = self.number(4..=4)?;
         self.separator()?;
@@ -84,7 +85,7 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// Parses `20100625`.
+    /// Parses a date in the basic format of ISO 8601, such as `20100625`.
     fn basic(&mut self) -> Option<Moment> {
         let year = self.number(4..=4)?;
         let month = self.number(2..=2)?;
@@ -92,7 +93,7 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// Parses `25 Jun 2010`, `25-Jun-10`.
+    /// Parses a date that starts with the day, such as `25 Jun 2010` or `25-Jun-10`.
     fn day_first(&mut self) -> Option<Moment> {
         let day = self.number(1..=2)?;
         self.separator()?;
@@ -104,7 +105,8 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// Parses `June 25, 2010`, and asctime's `Jun 25 15:00:00 2010`.
+    /// Parses a date that starts with the month: `June 25, 2010`, or asctime's `Jun 25 15:00:00
+    /// 2010`.
     fn month_first(&mut self) -> Option<Moment> {
         let month = self.month()?;
         self.eat(b'.');
@@ -112,7 +114,7 @@ impl<'t> Scan<'t> {
         let day = self.number(1..=2)?;
         let has_comma = self.eat(b',');
         self.blanks();
-        // An early colon means asctime, where the time precedes the year.
+        // An early colon indicates the asctime format, in which the time precedes the year.
         if !has_comma && matches!(self.rest, [_, b':', ..] | [_, _, b':', ..]) {
             let time = self.time()?;
             self.blanks();
@@ -133,7 +135,7 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// Parses the text after the date: nothing, or a time with an optional zone.
+    /// Parses the text after the date, which is empty or a time with an optional zone.
     fn with_time(&mut self, year: i64, month: i64, day: i64) -> Option<Moment> {
         let mut moment = Moment {
             year,
@@ -158,7 +160,7 @@ impl<'t> Scan<'t> {
         Some(moment)
     }
 
-    /// Parses `15:00`, `15:00:00.5`, `1500`, `150000`, `15`, `3:00 pm`.
+    /// Parses a time: `15:00`, `15:00:00.5`, `1500`, `150000`, `15`, `3:00 pm`.
     fn time(&mut self) -> Option<i64> {
         let is_basic = matches!(self.count(u8::is_ascii_digit), 4 | 6);
         let mut hour = self.number(if is_basic { 2..=2 } else { 1..=2 })?;
@@ -201,7 +203,7 @@ impl<'t> Scan<'t> {
         Some(is_afternoon)
     }
 
-    /// Parses a zone: `Z`, `GMT`, `PST`, `+0200`, `+02:00`, `GMT+2`.
+    /// Parses a time zone: `Z`, `GMT`, `PST`, `+0200`, `+02:00`, `GMT+2`.
     fn zone(&mut self) -> Option<i64> {
         let word = self.word();
         let mut hours = 0;
@@ -210,7 +212,7 @@ impl<'t> Scan<'t> {
                 return None;
             }
             hours = zone_hours(word).unwrap_or(0);
-            // Only these may be followed by an offset, as in JavaScript's `GMT+0100`.
+            // Only these zone names may be followed by an offset, as in JavaScript's `GMT+0100`.
             let is_universal = [&b"UT"[..], b"UTC", b"GMT"]
                 .iter()
                 .any(|name| word.eq_ignore_ascii_case(name));
@@ -235,7 +237,7 @@ impl<'t> Scan<'t> {
         (hour <= 23 && minute <= 59).then_some(sign * (hour * 3600 + minute * 60))
     }
 
-    /// Skips a weekday and its punctuation.
+    /// Skips a weekday and the punctuation after it, if present.
     fn weekday(&mut self) {
         let letters = self.count(u8::is_ascii_alphabetic);
         let Some((word, rest)) = self.rest.split_at_checked(letters) else {
@@ -252,7 +254,7 @@ impl<'t> Scan<'t> {
     /// Skips a comment in parentheses (RFC 5322 §3.2.2).
     fn comment(&mut self) {
         self.blanks();
-        // JavaScript and e-mail repeat the zone here: `(CET)`.
+        // JavaScript and e-mail programs repeat the zone here: `(CET)`.
         if self.rest.first() == Some(&b'(') && self.rest.last() == Some(&b')') {
             self.rest = b"";
         }
@@ -354,8 +356,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Returns the index of the name that a word equals, or of which the word is an abbreviation with
-/// at least three letters.
+/// Returns the index of the first name that starts with the word of at least three letters.
 fn starts_one_of(names: &[&str], word: &[u8]) -> Option<usize> {
     let is_start = |name: &&str| {
         let start = name.as_bytes().get(..word.len());
@@ -403,7 +404,7 @@ fn zone_hours(name: &[u8]) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// 25 June 2010, 15:00:00 UTC.
+    /// The time 15:00:00 UTC on 25 June 2010.
     const AFTERNOON: i64 = 1_277_478_000;
     const MIDNIGHT: i64 = AFTERNOON - 15 * 3600;
     const HOUR: i64 = 3600;
@@ -420,10 +421,10 @@ mod tests {
             "25 Jun 2010 07:00:00 PST",
             "25 Jun 2010 08:00:00 PDT",
             "25 Jun 2010 10:00:00 EST",
-            // RFC 850, as of long ago and with four digits.
+            // RFC 850, with two-digit and four-digit years.
             "Friday, 25-Jun-10 15:00:00 GMT",
             "25-Jun-2010 10:00:00 EST",
-            // asctime, and date of Unix.
+            // asctime, and the output of the Unix command `date`.
             "Fri Jun 25 15:00:00 2010",
             "Fri Jun 25 07:00:00 PST 2010",
             // ISO 8601.

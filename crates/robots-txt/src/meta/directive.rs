@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::UnavailableAfter;
 
-/// Directive that restricts a robot.
+/// A directive that restricts what a robot may do with a page.
 ///
 /// `index`, `follow` and `all` state the default and are not directives; `none` is represented as
 /// [`NoIndex`](Self::NoIndex) and [`NoFollow`](Self::NoFollow).
@@ -15,50 +15,49 @@ pub enum Directive {
     NoIndex,
     /// `nofollow`: links on the page are not followed.
     NoFollow,
-    /// `noarchive`: no cached copy is shown, and Bing's chat does not use the page.
+    /// `noarchive`: no cached copy of the page is shown, and Bing's chat does not use the page.
     NoArchive,
-    /// `nocache`: Bing's name for `noarchive`, except that Bing's chat may show the URL, title and
-    /// snippet.
+    /// `nocache`: like `noarchive`, except that Bing's chat may show the URL, title and snippet.
     NoCache,
-    /// `nosnippet`: no text or video of the page is shown.
+    /// `nosnippet`: no text or video from the page is shown.
     NoSnippet,
-    /// `notranslate`: no translation is offered.
+    /// `notranslate`: no translation of the page is offered.
     NoTranslate,
     /// `noimageindex`: images on the page are not indexed.
     NoImageIndex,
     /// `indexifembedded`: despite `noindex`, the page may be indexed when embedded in others.
     IndexIfEmbedded,
-    /// `max-snippet`: maximum number of characters in a snippet.
+    /// `max-snippet`: the maximum number of characters in a snippet.
     MaxSnippet(Limit),
-    /// `max-image-preview`: maximum size of a preview image.
+    /// `max-image-preview`: the maximum size of a preview image.
     MaxImagePreview(ImagePreview),
-    /// `max-video-preview`: maximum length of a preview video in seconds.
+    /// `max-video-preview`: the maximum length of a preview video in seconds.
     MaxVideoPreview(Limit),
     /// `unavailable_after`: the page is not shown after the given time.
     UnavailableAfter(UnavailableAfter),
 }
 
-/// Limit for a text or video preview; smaller limits are stricter.
+/// A limit for a text or video preview; smaller limits are stricter.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Limit {
-    /// Maximum number of characters or seconds; 0 means no preview.
+    /// The maximum number of characters or seconds; 0 means that there is no preview.
     AtMost(u32),
-    /// No limit (`-1`).
+    /// There is no limit (`-1`).
     Unlimited,
 }
 
-/// Size of a preview image; smaller sizes are stricter.
+/// The size of a preview image; smaller sizes are stricter.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum ImagePreview {
-    /// No image.
+    /// No preview image is shown.
     None,
-    /// Image of the default size.
+    /// A preview image of the default size is shown.
     Standard,
-    /// Image up to the width of the screen.
+    /// A preview image up to the width of the screen is shown.
     Large,
 }
 
-/// Names of directives that have a value.
+/// The names of the directives that take a value.
 const VALUED: [&str; 4] = [
     "max-snippet",
     "max-image-preview",
@@ -66,7 +65,7 @@ const VALUED: [&str; 4] = [
     "unavailable_after",
 ];
 
-/// Names of directives that have no value.
+/// The names of the directives that take no value.
 const WORDS: [(&str, Directive); 8] = [
     ("noindex", Directive::NoIndex),
     ("nofollow", Directive::NoFollow),
@@ -87,7 +86,8 @@ impl Directive {
             .chain(["none", "all", "index", "follow"])
     }
 
-    /// Returns the directives that a word stands for, at most two; `None` for unknown words.
+    /// Returns the directives that a word stands for (at most two), or `None` if the word is
+    /// unknown.
     pub(super) fn of_word(word: &str) -> Option<[Option<Self>; 2]> {
         let is = |name: &str| word.eq_ignore_ascii_case(name);
         if is("none") {
@@ -119,7 +119,7 @@ impl Directive {
     /// Returns `true` if the text is the name of a directive, whether or not it takes a value; `-`
     /// and `_` are equivalent.
     pub(super) fn is_name(name: &str) -> bool {
-        // A misspelt `max_snippet: 50` must not be read as rules for a robot of that name.
+        // A misspelt `max_snippet: 50` must not be parsed as rules for a robot with that name.
         let same = |known: &str| {
             known.len() == name.len()
                 && known.bytes().zip(name.bytes()).all(|(known, byte)| {
@@ -130,7 +130,7 @@ impl Directive {
         VALUED.into_iter().any(same) || Self::of_word(name).is_some()
     }
 
-    /// Returns a number that is the same for directives that replace each other.
+    /// Returns the directive's rank, which is the same for directives that replace each other.
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::NoIndex => 0,
@@ -148,7 +148,7 @@ impl Directive {
         }
     }
 
-    /// Returns `true` if this directive replaces another with the same rank.
+    /// Returns `true` if this directive is stricter than another directive with the same rank.
     pub(super) fn is_stricter_than(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::MaxSnippet(ours), Self::MaxSnippet(theirs))
@@ -191,7 +191,8 @@ impl Limit {
         }
     }
 
-    /// Parses digits or `-1`; numbers that are too large become the maximum.
+    /// Parses a limit, which consists of digits or is `-1`; numbers that are too large become the
+    /// maximum.
     fn parse(text: &str) -> Option<Self> {
         if text == "-1" {
             return Some(Self::Unlimited);

@@ -7,11 +7,11 @@ use super::{
     items::{ItemKind, Items},
 };
 
-/// Directives that apply to one robot; by default there are no restrictions.
+/// The directives that apply to one robot; the default contains no restrictions.
 ///
-/// If directives contradict each other, the stricter one applies, regardless of the order: `index,
-/// noindex` means `noindex`; the smaller of two limits and the earlier of two dates apply (Google's
-/// "Robots meta tag" specification; undefined in TDG 9.4.7).
+/// If directives contradict each other, the stricter directive applies, regardless of the order:
+/// `index, noindex` means `noindex`. Of two limits the smaller applies, and of two dates the
+/// earlier (Google's "Robots meta tag" specification; undefined in TDG 9.4.7).
 ///
 /// # Example
 ///
@@ -24,11 +24,11 @@ use super::{
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RobotsDirectives {
-    /// Directives, at most one of each rank, sorted by rank.
+    /// The directives, sorted by rank; there is at most one of each rank.
     directives: Vec<Directive>,
 }
 
-/// Permitted use of a page in Bing's chat and for training models.
+/// The permitted use of a page in Bing's chat and for training AI models.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ChatUse {
     /// The page may be used without restrictions.
@@ -41,7 +41,7 @@ pub enum ChatUse {
 }
 
 impl RobotsDirectives {
-    /// Parses a list of directives from a META tag; unknown items are skipped.
+    /// Parses the list of directives in a META tag; unknown items are skipped.
     #[must_use]
     pub fn parse(content: &str) -> Self {
         Items::of_tag(content)
@@ -54,7 +54,7 @@ impl RobotsDirectives {
             .collect()
     }
 
-    /// Adds a directive, unless a stricter one of the same kind is present.
+    /// Adds a directive unless a stricter directive of the same kind is present.
     pub fn add(&mut self, directive: Directive) {
         let rank = directive.rank();
         match self.directives.binary_search_by_key(&rank, Directive::rank) {
@@ -74,7 +74,7 @@ impl RobotsDirectives {
         self.directives.iter()
     }
 
-    /// Returns `true` if there are no directives, and therefore no restrictions.
+    /// Returns `true` if there are no directives and therefore no restrictions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.directives.is_empty()
@@ -92,8 +92,8 @@ impl RobotsDirectives {
         !self.has(&Directive::NoFollow)
     }
 
-    /// Returns `true` if a cached copy may be shown, because neither `noarchive` nor `nocache` is
-    /// present.
+    /// Returns `true` if a cached copy of the page may be shown, because neither `noarchive` nor
+    /// `nocache` is present.
     #[must_use]
     pub fn archive(&self) -> bool {
         !self.has(&Directive::NoArchive) && !self.has(&Directive::NoCache)
@@ -112,14 +112,14 @@ impl RobotsDirectives {
         }
     }
 
-    /// Returns `true` unless `nosnippet` is present; see also
+    /// Returns `true` if a snippet may be shown, because `nosnippet` is not present; see also
     /// [`snippet_limit`](Self::snippet_limit).
     #[must_use]
     pub fn snippet(&self) -> bool {
         !self.has(&Directive::NoSnippet)
     }
 
-    /// Returns `true` if a translation may be offered.
+    /// Returns `true` if a translation of the page may be offered.
     #[must_use]
     pub fn translate(&self) -> bool {
         !self.has(&Directive::NoTranslate)
@@ -139,8 +139,7 @@ impl RobotsDirectives {
         self.has(&Directive::IndexIfEmbedded) && !self.index()
     }
 
-    /// Returns the maximum number of characters in a snippet according to `max-snippet`, if
-    /// present.
+    /// Returns the maximum number of characters in a snippet from `max-snippet`, if present.
     #[must_use]
     pub fn max_snippet(&self) -> Option<Limit> {
         self.directives

@@ -2,28 +2,28 @@
 
 use super::Directive;
 
-/// Maximum number of comma-separated items that form one date.
-// After the weekday, the day and the year: supported dates have at most three commas.
+/// The maximum number of comma-separated list items that form one date.
+// Supported dates have at most three commas: after the weekday, the day and the year.
 const MAX_DATE_ITEMS: usize = 4;
 
-/// Item in a list of directives.
+/// An item in a list of directives.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Item<'t> {
-    /// Text of the item as written, trimmed.
+    /// The text of the item as written, without surrounding white space.
     pub(super) text: &'t str,
     pub(super) kind: ItemKind,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ItemKind {
-    /// At most two directives, or none for words that state the default.
+    /// The directives that the item stands for, at most two; none for words that state the default.
     Directives([Option<Directive>; 2]),
-    /// Name of a robot that the following items apply to.
+    /// The name of a robot that the following items apply to.
     Token,
     Unknown,
 }
 
-/// Iterator over the items in a list; empty items are skipped.
+/// An iterator over the items in a list; empty items are skipped.
 #[derive(Clone, Debug)]
 pub(super) struct Items<'t> {
     rest: &'t str,
@@ -31,7 +31,7 @@ pub(super) struct Items<'t> {
 }
 
 impl<'t> Items<'t> {
-    /// Creates an iterator over the content of a META tag.
+    /// Creates an iterator over the items in the content of a META tag.
     pub(super) fn of_tag(content: &'t str) -> Self {
         Self {
             rest: content,
@@ -39,7 +39,8 @@ impl<'t> Items<'t> {
         }
     }
 
-    /// Creates an iterator over the value of a header, in which `token:` may precede rules.
+    /// Creates an iterator over the items in an `X-Robots-Tag` value, in which `token:` may precede
+    /// rules.
     pub(super) fn of_header(value: &'t str) -> Self {
         Self {
             rest: value,
@@ -51,7 +52,7 @@ impl<'t> Items<'t> {
     fn date(&mut self, from: &'t str, value: &'t str) -> Item<'t> {
         let commas = value.match_indices(',').map(|(at, _)| at);
         let ends = commas.chain([value.len()]).take(MAX_DATE_ITEMS);
-        // Try the longest first: `June 25` alone is not a date, and a time may follow the last
+        // Try the longest text first: `June 25` alone is not a date, and a time may follow the last
         // comma.
         let longest = ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
             let (date, rest) = value.split_at_checked(end)?;
@@ -60,7 +61,7 @@ impl<'t> Items<'t> {
         });
         let (kind, rest) = match longest {
             Some((directive, rest)) => (ItemKind::Directives([Some(directive), None]), rest),
-            // An invalid date must not hide the directives after its comma.
+            // An invalid date must not hide the directives that follow its comma.
             None => (
                 ItemKind::Unknown,
                 value.find(',').map_or("", |at| tail(value, at)),
@@ -86,7 +87,8 @@ impl<'t> Iterator for Items<'t> {
             return None;
         }
         let from = self.rest;
-        // Search only up to the first relevant sign, so that tokens are not scanned repeatedly.
+        // Search only up to the first relevant character, so that tokens are not scanned
+        // repeatedly.
         let sign = from.find([',', ':']).unwrap_or(from.len());
         let (name, behind) = from.split_at_checked(sign).unwrap_or((from, ""));
         let name = trim(name);
@@ -99,7 +101,7 @@ impl<'t> Iterator for Items<'t> {
         if name.eq_ignore_ascii_case("unavailable_after") {
             return Some(self.date(from, value));
         }
-        // `name: 50` is an unknown directive rather than a robot.
+        // `name: 50` is an unknown directive, not the name of a robot.
         if self.has_tokens && is_token(name) && !starts_with_number(value) {
             self.rest = value;
             return Some(Item {
@@ -122,15 +124,15 @@ impl<'t> Iterator for Items<'t> {
     }
 }
 
-/// White space characters in HTML and HTTP.
+/// The white space characters of HTML and HTTP.
 const BLANKS: [char; 5] = [' ', '\t', '\n', '\r', '\x0C'];
 
-/// Removes HTML and HTTP white space from both ends.
+/// Removes white space, as defined by HTML and HTTP, from both ends of a text.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(BLANKS)
 }
 
-/// Returns `true` if the text is the name of a robot and not of a directive.
+/// Returns `true` if the text is the name of a robot and not the name of a directive.
 ///
 /// A name starts with a letter and contains only token characters (RFC 9110 §5.6.2), or is `*`.
 fn is_token(name: &str) -> bool {
@@ -142,7 +144,8 @@ fn is_token(name: &str) -> bool {
             && !Directive::is_name(name))
 }
 
-/// Returns `true` if a list starts with a number, which may be the value of an unknown directive.
+/// Returns `true` if a list of items starts with a number, which may be the value of an unknown
+/// directive.
 pub(super) fn starts_with_number(list: &str) -> bool {
     let list = list.trim_start_matches(BLANKS);
     let list = list.strip_prefix(['-', '+']).unwrap_or(list);

@@ -1,10 +1,10 @@
 //! META tags and `X-Robots-Tag` headers, which restrict what robots may do with a fetched page.
 //!
-//! robots.txt controls which pages are fetched; META tags and headers control the use of fetched
-//! pages. [`RobotsMeta`] collects the statements for all robots and for individual robots, and
-//! returns those for one robot with the reasons; [`RobotsDirectives`] contains the resulting
-//! directives. [`XRobotsTag`] is the value of a header to send. With the feature `html`, `PageMeta`
-//! parses the META tags of a page.
+//! robots.txt controls which pages are fetched; META tags and headers control how fetched pages are
+//! used. [`RobotsMeta`] collects the statements for all robots and for individual robots, and
+//! returns the directives for one robot with the reasons for them; [`RobotsDirectives`] contains
+//! the resulting directives. [`XRobotsTag`] is the value of a header to send. With the feature
+//! `html`, `PageMeta` parses the META tags of a page.
 //!
 //! | directive | prevents a robot from | defined by |
 //! | --- | --- | --- |
@@ -17,11 +17,11 @@
 //! | `indexifembedded` | with `noindex`: nothing if embedded in other pages | Google |
 //! | `unavailable_after:DATE` | showing the page after a point in time | Google |
 //!
-//! TDG is HTTP: The Definitive Guide; Google and Bing define directives in their documentation for
-//! site owners.
+//! TDG stands for HTTP: The Definitive Guide. Google and Bing define their directives in their
+//! documentation for site owners.
 //!
 //! Names and values are case-insensitive; unknown items, including invalid dates and numbers, are
-//! skipped. If directives contradict each other, the stricter one applies.
+//! skipped. If directives contradict each other, the stricter directive applies.
 //!
 //! # Example
 //!

@@ -8,24 +8,24 @@ use std::{borrow::Cow, time::Duration};
 use self::tags::each_meta_tag;
 use super::{RobotsMeta, items::trim};
 
-/// Maximum number of bytes of a page that are parsed: 16 MiB.
+/// The maximum number of bytes of a page that are parsed: 16 MiB.
 ///
-/// Search engines parse less of a page than that.
+/// Search engines parse less than 16 MiB of a page.
 pub const MAX_HTML_BYTES: usize = 16 * 1024 * 1024;
 
-/// Maximum number of keywords.
+/// The maximum number of keywords that are stored for a page.
 const MAX_KEYWORDS: usize = 1000;
 
-/// META tags of a page: those for robots, and others listed in table 9-5 of TDG.
+/// The META tags of a page: the tags for robots, and the other tags listed in table 9-5 of TDG.
 ///
-/// META tags are recognised anywhere in the page: they belong in the head (TDG 9.4.7), but parsers
-/// accept them in the body too (WHATWG HTML §13.2.6.4.7), and obeying them is the stricter
+/// META tags are recognised anywhere in the page. They belong in the head (TDG 9.4.7), but parsers
+/// also accept them in the body (WHATWG HTML §13.2.6.4.7), and obeying them there is the stricter
 /// interpretation. Tags in comments, scripts, styles, text elements such as `<title>` and
 /// `<textarea>`, frames and templates are ignored. Tags in `<noscript>` are recognised, because
 /// robots run no scripts.
 ///
-/// If an attribute is repeated, only the first 64 KiB of its first value are used. `http-equiv` and
-/// `property` are not treated as names.
+/// If an attribute is repeated, only its first value is used, of which at most 64 KiB are read. The
+/// attributes `http-equiv` and `property` are not treated as names.
 ///
 /// # Example
 ///
@@ -42,20 +42,22 @@ const MAX_KEYWORDS: usize = 1000;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PageMeta {
-    /// Statements for robots; statements from response headers can be added.
+    /// The statements for robots in the page's META tags; statements from response headers can be
+    /// added.
     pub robots: RobotsMeta,
-    /// Description of the page: the first description that is not empty.
+    /// The description of the page, from the first description tag that is not empty.
     pub description: Option<String>,
-    /// Keywords of the page, at most 1,000.
+    /// The keywords of the page, at most 1,000.
     pub keywords: Vec<String>,
-    /// Requested interval between visits, such as `10 days`.
+    /// The requested interval between visits to the page, such as `10 days`.
     pub revisit_after: Option<Duration>,
 }
 
 impl PageMeta {
-    /// Parses a page from any bytes, in time proportional to the number of bytes.
+    /// Parses the META tags of a page, which may consist of any bytes, in time proportional to the
+    /// number of bytes.
     ///
-    /// At most [`MAX_HTML_BYTES`] are parsed. The encoding must be UTF-8, another encoding
+    /// At most [`MAX_HTML_BYTES`] bytes are parsed. The encoding must be UTF-8, another encoding
     /// compatible with ASCII, or UTF-16 with a byte order mark.
     #[must_use]
     pub fn read(html: &[u8]) -> Self {
@@ -92,7 +94,7 @@ impl PageMeta {
     }
 }
 
-/// Parses `10 days`, `2 weeks`, or a number of days without a unit.
+/// Parses an interval such as `10 days` or `2 weeks`; a number without a unit is a number of days.
 fn revisit_after(content: &str) -> Option<Duration> {
     let content = content.trim();
     let digits = content.bytes().take_while(u8::is_ascii_digit).count();
@@ -106,7 +108,7 @@ fn revisit_after(content: &str) -> Option<Duration> {
         "year" | "years" => 365 * 24,
         _ => return None,
     };
-    // 2³² years have fewer than 2⁶⁴ seconds, so the product does not overflow.
+    // A period of 2³² years has fewer than 2⁶⁴ seconds, so the product does not overflow.
     let number: u32 = number.parse().ok()?;
     Some(Duration::from_secs(u64::from(number) * hours * 3600))
 }

@@ -1,4 +1,4 @@
-//! Statements for robots in a page and its response headers, with their sources.
+//! Statements for robots in a page and in its response headers, with their sources.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,24 @@ use super::{
     items::{ItemKind, Items, trim},
 };
 
-/// Maximum number of robots with their own statements.
-// Names come from the page, which could exhaust the memory without a limit.
+/// The maximum number of robots for which statements are stored.
+// The names come from the page, which could exhaust the memory if there were no limit.
 const MAX_ROBOTS: usize = 1000;
 
-/// Maximum number of bytes of a header value that are parsed.
+/// The maximum number of bytes of a header value that are parsed.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
-/// Maximum number of words of a User-Agent that are examined.
+/// The maximum number of words of a User-Agent that are examined.
 const MAX_WORDS: usize = 64;
 
-/// Maximum length of a robot's name in bytes.
+/// The maximum length of a robot's name in bytes.
 const MAX_NAME_BYTES: usize = 128;
 
-/// Statements in META tags and `X-Robots-Tag` headers, for all robots and for individual robots.
+/// The statements in META tags and `X-Robots-Tag` headers, for all robots and for individual
+/// robots.
 ///
-/// Any bytes are accepted, and unknown items are skipped. A robot's directives are those for all
-/// robots together with those for any of the robot's names. Statements are stored for the first
+/// Any bytes are accepted, and unknown items are skipped. The directives for all robots and the
+/// directives for each of a robot's names apply to the robot. Statements are stored for the first
 /// 1,000 named robots.
 ///
 /// # Example
@@ -47,56 +48,58 @@ const MAX_NAME_BYTES: usize = 128;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RobotsMeta {
     everybody: Vec<Statement>,
-    /// Statements, by lower-case names of robots.
+    /// The statements, by robots' names in lower case.
     robots: BTreeMap<String, Vec<Statement>>,
 }
 
-/// Directive with the source that it comes from.
+/// A directive, with the tag or header that contains it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Statement {
     /// The directive that the statement contains.
     pub directive: Directive,
-    /// Kind of source: tag or header.
+    /// The kind of source, which is a tag or a header.
     pub source: DirectiveSource,
-    /// Name of the tag, or token in the header, as written; empty for a header without a token.
+    /// The name of the tag, or the token in the header, as written; empty for a header without a
+    /// token.
     pub token: String,
-    /// Text of the list item, as written.
+    /// The text of the list item that contains the directive, as written.
     pub text: String,
 }
 
-/// Source of a directive.
+/// The source of a directive.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DirectiveSource {
-    /// META tag in the page.
+    /// A META tag in the page.
     Tag,
-    /// `X-Robots-Tag` header of the response.
+    /// An `X-Robots-Tag` header of the response.
     Header,
 }
 
-/// Directives for a robot, with the statements that are the reasons for them.
+/// The directives for a robot, with the statements on which they are based.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotMeta<'m> {
-    /// Directives that apply to the robot.
+    /// The directives that apply to the robot.
     pub directives: RobotsDirectives,
-    /// Statements that the directives are based on: the strictest of each kind.
+    /// The statements on which the directives are based: the strictest statement of each kind.
     pub because: Vec<&'m Statement>,
 }
 
 impl RobotsMeta {
-    /// Adds a META tag by its name and content.
+    /// Adds the statements in a META tag, given its name and content.
     ///
-    /// The name `robots` addresses all robots, and any other name addresses the robot with that
+    /// The name `robots` stands for all robots, and any other name stands for the robot with that
     /// name; white space around a name is ignored.
     pub fn add_tag(&mut self, name: &str, content: &str) {
         self.add(name, name, DirectiveSource::Tag, Items::of_tag(content));
     }
 
-    /// Adds the value of an `X-Robots-Tag` header.
+    /// Adds the statements in the value of an `X-Robots-Tag` header.
     ///
-    /// `token:` applies the following rules to one robot, up to the next token; `robots:` and `*:`
-    /// address all robots. Items with invalid UTF-8 are unknown; content beyond 64 KiB is ignored.
+    /// The rules that follow `token:`, up to the next token, apply to the robot with that name;
+    /// `robots:` and `*:` stand for all robots. Items with invalid UTF-8 are treated as unknown;
+    /// content beyond 64 KiB is ignored.
     pub fn add_header(&mut self, value: &[u8]) {
         let value = value.get(..MAX_HEADER_BYTES).unwrap_or(value);
         let value = String::from_utf8_lossy(value);
@@ -108,7 +111,7 @@ impl RobotsMeta {
         );
     }
 
-    /// Adds all headers named `X-Robots-Tag`, ignoring case.
+    /// Adds the statements in all headers named `X-Robots-Tag`, ignoring case.
     pub fn add_headers<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         headers: impl IntoIterator<Item = (N, V)>,
@@ -121,7 +124,7 @@ impl RobotsMeta {
         }
     }
 
-    /// Adds the statements of another collection.
+    /// Adds the statements of another `RobotsMeta`.
     pub fn extend(&mut self, other: Self) {
         for statement in other.everybody {
             put(&mut self.everybody, statement);
@@ -133,7 +136,7 @@ impl RobotsMeta {
         }
     }
 
-    /// Returns the directives for a robot, given its product token or complete User-Agent.
+    /// Returns the directives for a robot, given its product token or its complete User-Agent.
     ///
     /// Google's and Bing's robots obey the names documented by their operators: `googlebot` in
     /// addition to `googlebot-news` and similar names; `bingbot` and `msnbot`.
@@ -144,13 +147,13 @@ impl RobotsMeta {
         RobotMeta::new(self.everybody.iter().chain(own.flatten()))
     }
 
-    /// Returns the directives for a robot that no tag or token names.
+    /// Returns the directives for a robot that is not named in any tag or header.
     #[must_use]
     pub fn for_all_robots(&self) -> RobotMeta<'_> {
         RobotMeta::new(self.everybody.iter())
     }
 
-    /// Returns all statements: for each robot, the strictest of each kind.
+    /// Returns all statements: for each robot, the strictest statement of each kind.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.everybody.iter().chain(self.robots.values().flatten())
     }
@@ -208,7 +211,7 @@ impl<'m> RobotMeta<'m> {
     }
 }
 
-/// Writes the statement and its source, quoted and with control characters escaped.
+/// Writes the source and the quoted text of the statement, with control characters escaped.
 impl std::fmt::Display for Statement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let token = self.token.escape_debug();
@@ -222,21 +225,22 @@ impl std::fmt::Display for Statement {
     }
 }
 
-/// Returns the key for a name; the key for all robots is empty.
+/// Returns the key under which the statements for a robot's name are stored; the key for all robots
+/// is empty.
 fn key(name: &str) -> String {
     let name = trim(name);
     let product = name.split('/').next().unwrap_or_default();
     if product.eq_ignore_ascii_case("robots") || product == "*" {
         String::new()
     } else if product.is_empty() || product.len() > MAX_NAME_BYTES {
-        // A key that matches no robot's name.
+        // This key matches no robot's name.
         "/".to_owned()
     } else {
         product.to_ascii_lowercase()
     }
 }
 
-/// Adds a statement, unless there is one of the same rank that is at least as strict.
+/// Adds a statement unless there is a statement of the same rank that is at least as strict.
 fn put(statements: &mut Vec<Statement>, statement: Statement) {
     let rank = statement.directive.rank();
     match statements
@@ -254,7 +258,7 @@ fn put(statements: &mut Vec<Statement>, statement: Statement) {
 /// Returns the names in tags and headers that a robot obeys, in lower case.
 ///
 /// For a product token, with or without a version, the result is the token; for a complete
-/// User-Agent, the result is each of its words. Google's robots obey `googlebot` in addition to
+/// User-Agent, the result consists of its words. Google's robots obey `googlebot` in addition to
 /// their own names that start with it, such as `googlebot-news`; Bing's robots obey `bingbot` and
 /// `msnbot`.
 fn robot_names(user_agent: &str) -> Vec<String> {

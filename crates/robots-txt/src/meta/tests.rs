@@ -1,4 +1,4 @@
-//! Tests of tags and headers for several robots.
+//! Tests of META tags and headers for several robots.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ fn headers(values: &[&str]) -> RobotsMeta {
 
 #[test]
 fn token_applies_to_the_rules_after_it_on_its_line() {
-    // From Google's "X-Robots-Tag" specification: two robots on one line and on two.
+    // From Google's "X-Robots-Tag" specification: two robots on one line and on two lines.
     for values in [
         &["googlebot: nofollow", "otherbot: noindex, nofollow"][..],
         &["googlebot: nofollow, otherbot: noindex, nofollow"],

@@ -1,4 +1,4 @@
-//! The time after which a page must not be shown.
+//! Parsing of the time after which a page must not be shown.
 
 use std::{
     fmt,
@@ -7,10 +7,10 @@ use std::{
 
 use super::date;
 
-/// Date specified by `unavailable_after`, as text and as a point in time.
+/// The date in an `unavailable_after` directive, as text and as a point in time.
 ///
-/// Supports RFC 822, RFC 850, asctime and ISO 8601, with or without a time; the default time zone
-/// is UTC. Two dates are equal if their texts are equal.
+/// The formats of RFC 822, RFC 850, asctime and ISO 8601 are supported, with or without a time; the
+/// default time zone is UTC. Two dates are equal if their texts are equal.
 ///
 /// # Example
 ///
@@ -28,7 +28,7 @@ pub struct UnavailableAfter {
 }
 
 impl UnavailableAfter {
-    /// Parses a date; returns `None` if it is invalid.
+    /// Parses a date; returns `None` if the date is invalid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim_ascii();
@@ -38,7 +38,7 @@ impl UnavailableAfter {
         })
     }
 
-    /// Returns the date as written.
+    /// Returns the text of the date as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

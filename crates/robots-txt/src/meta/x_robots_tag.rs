@@ -1,4 +1,4 @@
-//! Value of an `X-Robots-Tag` header to send.
+//! The value of an `X-Robots-Tag` header to send.
 
 use std::{fmt, str::FromStr};
 
@@ -8,13 +8,13 @@ use super::{
     items::{ItemKind, Items, starts_with_number},
 };
 
-/// Maximum length of an `X-Robots-Tag` value in bytes.
+/// The maximum length of an `X-Robots-Tag` value in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// Non-standard words that some robots obey (introduced by `DeviantArt` in 2022).
+/// Non-standard words that some robots obey, which `DeviantArt` introduced in 2022.
 const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 
-/// Value of an `X-Robots-Tag` header: rules for all robots and for individual robots.
+/// The value of an `X-Robots-Tag` header: rules for all robots and for individual robots.
 ///
 /// Unknown words are sent unchanged, because some robots may support them;
 /// [`unknown_words`](Self::unknown_words) lists them. Known words must have a valid value. The
@@ -35,19 +35,19 @@ const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct XRobotsTag {
     everybody: Option<Rules>,
-    /// Rules by token as written, in order; tokens are unique when case is ignored.
+    /// The rules for each token as written, in order; tokens are unique when case is ignored.
     robots: Vec<(String, Rules)>,
 }
 
-/// Rules for one robot, or for all robots.
+/// The rules for one robot or for all robots.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Rules {
     directives: RobotsDirectives,
-    /// Words that are not known directives, as written.
+    /// The words that are not known directives, as written.
     words: Vec<String>,
 }
 
-/// Error for an invalid `X-Robots-Tag` value.
+/// An error for an invalid `X-Robots-Tag` value.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason}")]
 pub struct XRobotsTagError {
@@ -67,7 +67,7 @@ impl XRobotsTag {
         }
     }
 
-    /// Returns the rules for all robots.
+    /// Returns the rules that apply to all robots, if there are any.
     #[must_use]
     pub fn everybody(&self) -> Option<&RobotsDirectives> {
         self.everybody.as_ref().map(|rules| &rules.directives)
@@ -79,9 +79,10 @@ impl XRobotsTag {
         robots.map(|(token, rules)| (token.as_str(), &rules.directives))
     }
 
-    /// Returns the unknown words, each with the word that was probably intended.
+    /// Returns the unknown words, each with the directive name that was probably intended.
     ///
-    /// `noai` and `noimageai` are not returned: they have no standard, but some robots obey them.
+    /// The words `noai` and `noimageai` are not returned: they are not standardised, but some
+    /// robots obey them.
     pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
         let robots = self.robots.iter().map(|(_, rules)| rules);
         let words = self.everybody.iter().chain(robots);
@@ -93,7 +94,7 @@ impl XRobotsTag {
         })
     }
 
-    /// Returns the rules for a token; if there are none, adds empty rules.
+    /// Returns the rules for a token, and adds empty rules if there are none.
     fn entry(&mut self, token: Option<&str>) -> &mut Rules {
         let Some(token) = token else {
             return self.everybody.get_or_insert_default();
@@ -123,7 +124,7 @@ impl FromStr for XRobotsTag {
             robots: Vec::new(),
         };
         let mut token = None;
-        // Whether a rule is still missing: in the whole value, or after the last token.
+        // Whether a rule is still missing in the whole value or after the last token.
         let mut is_waiting = true;
         for item in Items::of_header(text) {
             match item.kind {
@@ -179,7 +180,8 @@ impl fmt::Display for XRobotsTag {
 impl fmt::Display for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parting = "";
-        // Without restrictions the directives are `all`, which is redundant next to a word.
+        // Without restrictions, the directives are written as `all`, which is redundant next to
+        // another word.
         if self.words.is_empty() || !self.directives.is_empty() {
             self.directives.fmt(f)?;
             parting = ", ";
@@ -209,7 +211,7 @@ fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
     }
 }
 
-/// Rejects known words that have an invalid value, and values without a word.
+/// Returns an error for a known word with an invalid value, or a value without a word.
 fn check_value(item: &str) -> Result<(), XRobotsTagError> {
     if starts_with_number(item) {
         return Err(refuse(format!(

@@ -1,4 +1,5 @@
-//! On-disk cache of the account, keys and certificates, readable only by this user.
+//! An on-disk cache of the account, keys and certificates, which is readable only by the program's
+//! user.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions, Permissions},
@@ -10,22 +11,23 @@ use std::{
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const ACCOUNT: &str = "account.json";
-/// Maximum size of an account file.
+/// The maximum size of an ACME account file.
 const MAX_ACCOUNT_BYTES: u64 = 64 * 1024;
-/// Maximum length of a directory name; file systems allow 255 bytes.
+/// The maximum length of a cache directory's name; file systems allow 255 bytes.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Cache directory of one authority.
+/// The cache directory for one certificate authority.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     directory: PathBuf,
 }
 
 impl Cache {
-    /// Creates the cache for an authority; nothing is written before [`Cache::prepare`].
+    /// Creates the cache for a certificate authority; nothing is written before [`Cache::prepare`]
+    /// is called.
     ///
-    /// Each authority has its own directory, so certificates of a staging authority are never
-    /// mistaken for those of another.
+    /// Each authority has its own directory, so certificates from a staging authority are never
+    /// mistaken for certificates from another authority.
     pub(super) fn new(cache: &Path, authority: &str) -> Self {
         let url = authority.trim_start_matches("https://");
         let name = url.chars().map(|c| match c {
@@ -37,17 +39,17 @@ impl Cache {
         }
     }
 
-    /// Creates the directory and checks that it is writable.
+    /// Creates the cache directory, and checks that the directory is writable.
     ///
-    /// Called before every order: a certificate that cannot be stored would be ordered again at the
-    /// next start, and authorities limit orders.
+    /// This method is called before every order: a certificate that cannot be stored would be
+    /// ordered again at the next start, and authorities limit the number of orders.
     pub(super) fn prepare(&self) -> io::Result<()> {
         let made = DirBuilder::new()
             .recursive(true)
             .mode(DIRECTORY_MODE)
             .create(&self.directory);
         made.and_then(|()| {
-            // An existing directory keeps its mode, and private keys are written to it.
+            // An existing directory keeps its mode, but private keys will be written to it.
             let private = Permissions::from_mode(DIRECTORY_MODE);
             fs::set_permissions(&self.directory, private)
         })
@@ -58,7 +60,7 @@ impl Cache {
             .map_err(|error| explain(&self.directory, &error))
     }
 
-    /// Returns the path of the file with a host's key and certificates.
+    /// Returns the path of the file that contains a host's key and certificates.
     pub(super) fn certificate_file(&self, host: &str) -> PathBuf {
         self.directory.join(format!("{host}.pem"))
     }
@@ -68,7 +70,7 @@ impl Cache {
         self.replace(&self.certificate_file(host), pem.as_bytes())
     }
 
-    /// Returns the stored ACME account, or `None` if there is none yet.
+    /// Returns the stored ACME account, or `None` if no account has been created yet.
     pub(super) fn account(&self) -> io::Result<Option<Vec<u8>>> {
         let file = self.directory.join(ACCOUNT);
         let mut bytes = Vec::new();
@@ -98,14 +100,14 @@ impl Cache {
         let new = PathBuf::from(new);
         write(&new, bytes)
             .and_then(|()| fs::rename(&new, file))
-            // A rename survives a power failure only after its directory is synced.
+            // A rename survives a power failure only after the directory has been synced.
             .and_then(|()| fs::File::open(&self.directory)?.sync_all())
             .map_err(|error| explain(file, &error))
     }
 }
 
 fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // `create_new`, which sets the mode, fails on a leftover file of a crash.
+    // `create_new`, which sets the mode, fails if a crash has left a file behind.
     match fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}

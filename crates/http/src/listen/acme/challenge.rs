@@ -1,4 +1,4 @@
-//! Proof of control over a host name: the TLS-ALPN-01 challenge (RFC 8737).
+//! The TLS-ALPN-01 challenge, which proves control over a host name (RFC 8737).
 
 use std::{
     collections::HashMap,
@@ -13,22 +13,23 @@ use rustls::{
     sign::CertifiedKey,
 };
 
-/// ALPN protocol name used for a validation (RFC 8737 §6.2).
+/// The ALPN protocol name of handshakes that validate a host name (RFC 8737 §6.2).
 pub(in super::super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// Returns `true` if the handshake is a validation and offers no other protocol (RFC 8737 §3).
+/// Returns `true` if the handshake validates a host name and offers no other protocol (RFC 8737
+/// §3).
 pub(in super::super) fn is_challenge(hello: &ClientHello<'_>) -> bool {
     let mut offered = hello.alpn().into_iter().flatten();
     offered.next() == Some(PROTOCOL) && offered.next().is_none()
 }
 
-/// Certificates for pending ACME challenges, by host.
+/// The certificates for pending ACME challenges, by host.
 #[derive(Debug, Default)]
 pub(super) struct Challenges {
     answers: Mutex<HashMap<String, Arc<CertifiedKey>>>,
 }
 
-/// Guard that keeps a challenge answered until it is dropped.
+/// A guard for a challenge, which is answered until the guard is dropped.
 #[derive(Debug)]
 pub(super) struct ChallengeGuard<'c> {
     challenges: &'c Challenges,
@@ -49,7 +50,7 @@ impl Challenges {
         params.custom_extensions.push(proof);
         let certificate = params.self_signed(&key)?;
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        // `from_der` would refuse the certificate because of its critical extension
+        // `from_der` would reject the certificate because of its critical extension
         // (acmeIdentifier), which only authorities support.
         let key = provider.key_provider.load_private_key(key)?;
         let key = CertifiedKey::new(vec![certificate.into()], key);
@@ -85,7 +86,8 @@ mod tests {
         let challenges = Challenges::default();
         let answer = challenges.answer("a.example", &[7; 32], &provider).unwrap();
         let key = challenges.find("A.example").unwrap();
-        // id-pe-acmeIdentifier, critical, an octet string within one (RFC 8737 §3).
+        // id-pe-acmeIdentifier, a critical extension with an octet string inside an octet string
+        // (RFC 8737 §3).
         let mut expected =
             b"\x06\x08\x2b\x06\x01\x05\x05\x07\x01\x1f\x01\x01\xff\x04\x22\x04\x20".to_vec();
         expected.extend([7; 32]);

@@ -1,4 +1,5 @@
-//! HTTP client for the authority: HTTPS only, with limits.
+//! An HTTP client for requests to a certificate authority, which uses only HTTPS and enforces
+//! limits.
 
 use std::{error::Error as StdError, io, path::Path, pin::Pin, sync::Arc, time::Duration};
 
@@ -17,19 +18,20 @@ use tokio::time;
 use super::settings::AcmeError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// Timeout for one request to the authority, including the response.
+/// The timeout for one request to a certificate authority, including the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum size of one response from the authority.
+/// The maximum size of one response from a certificate authority.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// ACME client for one certificate authority.
+/// An ACME client for one certificate authority.
 #[derive(Clone)]
 pub(super) struct AcmeClient {
     client: Client<HttpsConnector<HttpConnector>, BodyWrapper<Bytes>>,
 }
 
 impl AcmeClient {
-    /// Creates a client that trusts the certificates in a file, or by default those of the system.
+    /// Creates a client that trusts the certificates in a file, or the system's certificates if
+    /// there is no file.
     pub(super) fn new(ca_file: Option<&Path>, provider: &Arc<CryptoProvider>) -> io::Result<Self> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
             .with_safe_default_protocol_versions()
@@ -75,7 +77,7 @@ impl HttpClient for AcmeClient {
     }
 }
 
-/// Reads the certificates in a file.
+/// Reads the certificates of trusted authorities from a file.
 pub(super) fn roots(file: &Path) -> Result<RootCertStore, AcmeError> {
     read_authorities(file).map_err(|error| AcmeError::CaFile {
         file: file.to_owned(),

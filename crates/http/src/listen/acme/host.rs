@@ -1,4 +1,4 @@
-//! A host with its certificate and the time of its next order.
+//! A host with its certificate and the time of its next certificate order.
 
 use std::{
     path::PathBuf,
@@ -16,14 +16,15 @@ use super::{
     order::OrderError,
 };
 
-/// Delay after an authority refuses an order because of its rate limit.
+/// The delay after a certificate authority has refused an order because of its rate limit.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
-/// Maximum delay after failed certificate orders.
+/// The maximum delay after failed certificate orders.
 const MAX_WAIT: Duration = Duration::from_hours(6);
-/// Number of consecutive failures between two log lines: two days at the longest delay.
+/// The number of consecutive failures between two log lines, which is two days at the longest
+/// delay.
 const FAILURES_BETWEEN_LOGS: u32 = 8;
 
-/// Host name with the state of its managed certificate.
+/// A host name with the state of its managed certificate.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: String,
@@ -34,13 +35,13 @@ pub(super) struct Host {
 #[derive(Debug, Default)]
 struct State {
     certificate: Option<Certificate>,
-    /// Earliest time of the next order, regardless of the certificate.
+    /// The earliest time of the next order, regardless of the certificate's validity.
     not_before: Option<Instant>,
     failures: u32,
     trouble: String,
 }
 
-/// Delay after a failed order, and whether the failure should be logged prominently.
+/// The delay after a failed order, and whether to log the failure as an error.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct FailedOrder {
     pub(super) wait: Duration,
@@ -48,7 +49,8 @@ pub(super) struct FailedOrder {
 }
 
 impl Host {
-    /// Loads the certificate from the cache, if it is usable.
+    /// Creates a host, and loads its certificate from the cache if the cached certificate is
+    /// usable.
     pub(super) fn new(name: String, cache: &Cache, provider: &CryptoProvider) -> Self {
         let file = cache.certificate_file(&name);
         let mut state = State::default();
@@ -86,7 +88,8 @@ impl Host {
         }
     }
 
-    /// Returns the time until the next order; `now` is in seconds since the epoch.
+    /// Returns the time until the host's next certificate order; `now` is in seconds since the Unix
+    /// epoch.
     pub(super) fn wait(&self, now: u64) -> Duration {
         let state = self.lock();
         let seconds = state.certificate.as_ref().map_or(0, |certificate| {
@@ -98,7 +101,7 @@ impl Host {
         Duration::from_secs(seconds).max(pause)
     }
 
-    /// Validates an issued key and certificate in PEM format.
+    /// Validates a key and an issued certificate in PEM format.
     pub(super) fn validate(
         &self,
         pem: &str,
@@ -117,7 +120,8 @@ impl Host {
     pub(super) fn succeeded(&self, certificate: Certificate, wait: Duration) {
         *self.lock() = State {
             certificate: Some(certificate),
-            // Even for short validities: authorities limit orders.
+            // The delay also applies to certificates with a short validity, because authorities
+            // limit orders.
             not_before: Some(Instant::now() + wait),
             ..State::default()
         };
@@ -130,7 +134,7 @@ impl Host {
         if error.is_rate_limited() {
             wait = wait.max(WAIT_IF_LIMITED);
         }
-        // Jitter: hosts that failed together must not retry together.
+        // Add jitter, so that hosts that failed together do not retry together.
         wait = wait.mul_f64(1.0 + fastrand::f64() / 10.0);
         state.not_before = Some(Instant::now() + wait);
         let trouble = error.to_string();
@@ -152,9 +156,9 @@ fn files(file: PathBuf) -> CertificateFiles {
     }
 }
 
-/// Returns the time, in seconds since the epoch, at which a certificate should be renewed.
+/// Returns the time at which a certificate should be renewed, in seconds since the Unix epoch.
 ///
-/// This is when a third of its lifetime is left.
+/// At this time, a third of the certificate's lifetime is left.
 fn renewal_time(validity: Validity) -> u64 {
     let Validity {
         not_before,

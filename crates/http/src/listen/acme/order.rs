@@ -18,12 +18,12 @@ use super::{
     settings::AcmeSettings,
 };
 
-/// Policy for polling the authority for the state of an order.
+/// The policy for polling the state of an order at the authority.
 const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// Maximum number of characters of an authority's message that are logged.
+/// The maximum number of characters that are logged of a message from an authority.
 const MAX_TEXT_CHARS: usize = 600;
 
-/// Reason for a failed certificate order.
+/// The reason for a failed certificate order.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OrderError {
     #[error("{}", explain(.0))]
@@ -49,7 +49,7 @@ pub(super) enum OrderError {
 }
 
 impl OrderError {
-    /// Returns `true` if the authority does not recognise the account (RFC 8555 §6.7).
+    /// Returns `true` if the certificate authority does not recognise the account (RFC 8555 §6.7).
     pub(super) fn is_unknown_account(&self) -> bool {
         self.has_type("accountDoesNotExist")
     }
@@ -68,7 +68,7 @@ impl OrderError {
     }
 }
 
-/// Loads the cached account, or creates a new one.
+/// Loads the cached ACME account, or creates a new account.
 pub(super) async fn account(
     settings: &AcmeSettings,
     cache: &Cache,
@@ -95,7 +95,7 @@ pub(super) async fn account(
     Ok(account)
 }
 
-/// Orders a certificate and returns its key and chain as PEM.
+/// Orders a certificate, and returns its key and chain in PEM format.
 pub(super) async fn order(
     account: &Account,
     host: &str,
@@ -106,7 +106,7 @@ pub(super) async fn order(
     let mut order = account.new_order(&NewOrder::new(&identifiers)).await?;
     let answers = prove(&mut order, host, challenges, provider).await?;
     let decided = order.poll_ready(&POLL_POLICY).await;
-    // After the decision, the proofs are not requested again.
+    // After the authority's decision, the proofs are not requested again.
     drop(answers);
     match decided {
         Ok(OrderStatus::Ready) => {}
@@ -119,7 +119,7 @@ pub(super) async fn order(
     Ok(format!("{}{chain}", key.serialize_pem()))
 }
 
-/// Prepares the answers to an order's challenges and asks the authority to validate.
+/// Prepares the answers to an order's challenges, and asks the authority to validate the host.
 async fn prove<'c>(
     order: &mut Order,
     host: &str,
@@ -130,7 +130,7 @@ async fn prove<'c>(
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
         let mut authorization: AuthorizationHandle<'_> = authorization?;
-        // Authorities remember recent validations (RFC 8555 §7.1.3).
+        // An authority may reuse a recent validation (RFC 8555 §7.1.3).
         if authorization.status == AuthorizationStatus::Valid {
             continue;
         }
@@ -145,7 +145,8 @@ async fn prove<'c>(
     Ok(answers)
 }
 
-/// Returns the reason for a refusal, which the authority reports in the challenge (RFC 8555 §8).
+/// Returns the reason why an order was refused, which the authority reports in the challenge (RFC
+/// 8555 §8).
 async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
@@ -169,13 +170,13 @@ async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
 fn key_and_request(host: &str) -> Result<(KeyPair, Vec<u8>), rcgen::Error> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new([host.to_owned()])?;
-    // By default rcgen sets a common name, which is not a name of this host.
+    // By default, rcgen sets a common name that is not a name of this host.
     params.distinguished_name = DistinguishedName::new();
     let request = params.serialize_request(&key)?.der().to_vec();
     Ok((key, request))
 }
 
-/// Returns an error and its causes on one line; the actual cause is often the last.
+/// Returns the text of an error and its causes on one line; the actual cause is often the last.
 fn explain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = match error {
@@ -192,7 +193,7 @@ fn explain(error: &Error) -> String {
     clean(&text)
 }
 
-/// Makes text from the authority safe for the log.
+/// Makes text from the certificate authority safe for the log.
 fn clean(text: &str) -> String {
     let chars = text.chars().take(MAX_TEXT_CHARS);
     chars

@@ -1,4 +1,4 @@
-//! Scheduler for all orders: one task renews the certificates of all hosts.
+//! A scheduler for all orders: one task renews the certificates of all hosts.
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
@@ -20,21 +20,22 @@ use super::{
     settings::{AcmeError, AcmeSettings},
 };
 
-/// Timeout for one certificate order.
+/// The timeout for one certificate order.
 const ORDER_TIMEOUT: Duration = Duration::from_mins(5);
-/// Maximum duration of a sleep, during which the clock may be set or the machine suspended.
+/// The maximum duration of a sleep. It is limited because the clock may be set or the machine
+/// suspended in the meantime.
 const MAX_SLEEP: Duration = Duration::from_hours(1);
 
-/// Certificates that listeners order automatically; see [`AcmeSettings`].
+/// The certificates that listeners order automatically; see [`AcmeSettings`].
 pub struct Acme {
     authorities: Vec<Authority>,
     challenges: Challenges,
     provider: Arc<CryptoProvider>,
-    /// Lock held by the one listener that orders certificates for all.
+    /// The lock held by the listener that orders certificates for all listeners.
     keeping: Mutex<()>,
 }
 
-/// ACME authority that issues certificates.
+/// An ACME authority that issues certificates.
 #[derive(Debug)]
 struct Authority {
     settings: AcmeSettings,
@@ -43,14 +44,15 @@ struct Authority {
 }
 
 impl Acme {
-    /// Validates the settings and loads cached certificates, which several listeners may share.
+    /// Validates the settings, and loads the cached certificates, which several listeners may
+    /// share.
     ///
-    /// Nothing is ordered or written before a listener serves.
+    /// Nothing is ordered or written before a listener starts serving.
     ///
     /// # Errors
     ///
-    /// Returns an error if there are no hosts, if the terms are not accepted, or if a value is
-    /// invalid.
+    /// Returns an error if there are no hosts, if the terms of service are not accepted, or if a
+    /// value is invalid.
     pub fn new(settings: Vec<AcmeSettings>) -> Result<Self, AcmeError> {
         let provider = Arc::new(ring::default_provider());
         let mut authorities: Vec<Authority> = Vec::new();
@@ -84,7 +86,7 @@ impl Acme {
         })
     }
 
-    /// Returns each host, with its certificate if there is one.
+    /// Returns each host, with its certificate if one has been issued.
     pub(in super::super) fn certificates(&self) -> Vec<(&str, Option<Certificate>)> {
         let hosts = self.hosts().map(|(_, host)| host);
         hosts
@@ -96,7 +98,7 @@ impl Acme {
         self.hosts().map(|(_, host)| host.state()).collect()
     }
 
-    /// Returns the certificate with which a challenge is answered.
+    /// Returns the certificate that answers a challenge for a name.
     pub(in super::super) fn answer(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let found = name.and_then(|name| self.challenges.find(name));
         if found.is_none() {
@@ -107,7 +109,8 @@ impl Acme {
 
     /// Orders and renews certificates indefinitely; calls `changed` for each new certificate.
     ///
-    /// With several callers, only one works at a time; when it ends, another takes over.
+    /// If there are several callers, only one of them works at a time; when that caller ends,
+    /// another takes over.
     pub(in super::super) async fn keep(&self, changed: impl Fn()) -> Infallible {
         let _only = self.keeping.lock().await;
         loop {
@@ -124,7 +127,7 @@ impl Acme {
         }
     }
 
-    /// Orders a certificate for a host; returns whether that succeeded.
+    /// Orders a certificate for a host, and returns whether the order succeeded.
     async fn renew(&self, authority: &Authority, host: &Host) -> bool {
         let (name, directory) = (&host.name, &authority.settings.directory);
         if host.is_failing() {
@@ -144,7 +147,8 @@ impl Acme {
             }
             Err(error) => {
                 if error.is_unknown_account() {
-                    // The next order creates a new account; the old file is kept next to it.
+                    // The next order creates a new account; the old account file is kept under
+                    // another name.
                     let _ = authority.cache.forget_account();
                 }
                 let FailedOrder { wait, is_news } = host.failed(&error, wait);
@@ -170,7 +174,8 @@ impl Acme {
         let http = http.map_err(|error| OrderError::Inner(error.into()))?;
         let account = account(settings, cache, http).await?;
         let pem = order(&account, &host.name, &self.challenges, &self.provider).await?;
-        // Before storing, so that an unusable certificate does not replace a usable one.
+        // Validate the certificate before storing it, so that an unusable certificate does not
+        // replace a usable one.
         let certificate = host.validate(&pem, &self.provider)?;
         let name = host.name.clone();
         blocking(cache, move |cache| cache.keep_certificate(&name, &pem))

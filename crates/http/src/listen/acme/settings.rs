@@ -5,35 +5,35 @@ use rustls::pki_types::DnsName;
 
 use super::client::roots;
 
-/// ACME directory URL of Let's Encrypt.
+/// The ACME directory URL of Let's Encrypt.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
-/// Staging directory of Let's Encrypt; browsers do not trust its certificates.
+/// The staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 
-/// Certificates to order from an authority (ACME, RFC 8555), and the directory where they are
+/// The certificates to order from an authority (ACME, RFC 8555), and the directory where they are
 /// stored.
 ///
-/// [`Default`] uses Let's Encrypt and the directory `acme`, and has no hosts.
+/// The [`Default`] settings use Let's Encrypt and the directory `acme`, and contain no hosts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AcmeSettings {
-    /// Host names, each of which gets its own certificate; wildcards are not supported.
+    /// The host names, each of which gets its own certificate; wildcards are not supported.
     pub hosts: Vec<String>,
     /// Contact addresses for the authority, such as `mailto:you@example.com`.
     pub contacts: Vec<String>,
-    /// URL of the authority's ACME directory, or `letsencrypt` or `staging`.
+    /// The URL of the authority's ACME directory, or `letsencrypt` or `staging`.
     pub directory: String,
-    /// Directory for the account, keys and certificates.
+    /// The directory in which the account, keys and certificates are stored.
     pub cache: PathBuf,
-    /// PEM file with the authorities trusted for connections to the ACME server, instead of the
+    /// A PEM file with the authorities trusted for connections to the ACME server, instead of the
     /// system's.
     pub ca_file: Option<PathBuf>,
-    /// Whether the authority's terms of service are accepted.
+    /// Whether the certificate authority's terms of service are accepted.
     pub agree_to_terms: bool,
-    /// Delay after an order; it triples after each failure, up to six hours.
+    /// The delay after an order; the delay triples with each failed order, up to six hours.
     pub retry_wait: Duration,
 }
 
-/// Error for settings with which no certificate can be ordered.
+/// An error in settings for ordering certificates.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
@@ -45,36 +45,36 @@ pub enum AcmeError {
     /// No host is configured for ACME certificates.
     #[error("at least one host is required to order a certificate")]
     NoHost,
-    /// A host cannot have a certificate.
+    /// No certificate can be ordered for a host.
     #[error("cannot order a certificate for {host:?}: {reason}")]
     Host {
-        /// Name of the rejected host.
+        /// The name of the host for which no certificate can be ordered.
         host: String,
-        /// Reason why the host is rejected.
+        /// The reason why no certificate can be ordered for the host.
         reason: &'static str,
     },
     /// The same host is configured twice with different settings.
     #[error(
-        "{0} is already configured with different settings; list it once, or with the same settings"
+        "{0} is already configured with different settings; list it only once, or use the same settings"
     )]
     Twice(String),
-    /// The ACME directory is not a URL.
+    /// The configured ACME directory is not a URL.
     #[error(
         "{0:?} is neither letsencrypt, staging nor a URL such as https://acme.example/directory"
     )]
     Directory(String),
-    /// A contact for the ACME account is not a URL.
+    /// A contact address for the ACME account is invalid.
     #[error("{0:?} is not a contact address such as mailto:you@example.com")]
     Contact(String),
-    /// No cache directory for ACME is configured.
+    /// No directory is configured for keys and certificates.
     #[error("no directory is configured for keys and certificates")]
     NoCache,
     /// The file of trusted certificate authorities is unusable.
     #[error("{}: {reason}", file.display())]
     CaFile {
-        /// Path of the unusable file.
+        /// The path of the unusable file of trusted authorities.
         file: PathBuf,
-        /// Reason why the file is unusable.
+        /// The reason why the file of trusted authorities is unusable.
         reason: String,
     },
 }
@@ -94,7 +94,7 @@ impl Default for AcmeSettings {
 }
 
 impl AcmeError {
-    /// Returns the name of the invalid ACME setting.
+    /// Returns the name of the ACME setting that caused the error.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Terms(_) => "agree_to_terms",
@@ -108,7 +108,7 @@ impl AcmeError {
 }
 
 impl AcmeSettings {
-    /// Checks the settings without ordering anything.
+    /// Checks the settings without ordering a certificate.
     ///
     /// # Errors
     ///
@@ -118,7 +118,8 @@ impl AcmeSettings {
         self.clone().validated().map(drop)
     }
 
-    /// Validates the settings and normalises hosts, contacts and directory for sending.
+    /// Validates the settings, and normalises the hosts, the contacts and the directory for
+    /// sending.
     pub(super) fn validated(self) -> Result<Self, AcmeError> {
         let directory = match &*self.directory {
             "" | "letsencrypt" => LETS_ENCRYPT.to_owned(),
@@ -135,7 +136,8 @@ impl AcmeSettings {
         if self.cache.as_os_str().is_empty() {
             return Err(AcmeError::NoCache);
         }
-        // Only for its errors, which would otherwise appear weeks later with the first order.
+        // The result is needed only for its errors, which would otherwise appear weeks later with
+        // the first order.
         if let Some(file) = &self.ca_file {
             roots(file)?;
         }
@@ -161,11 +163,11 @@ fn is_https(url: &str) -> bool {
 fn validated_host(text: &str) -> Result<String, AcmeError> {
     let host = text.trim().trim_end_matches('.').to_ascii_lowercase();
     let reason = if host.contains('*') {
-        "wildcards are not supported; use a [[certificate]]"
+        "wildcards are not supported; use a [[certificate]] section"
     } else if host.parse::<IpAddr>().is_ok() || host.starts_with('[') {
-        "addresses are not supported; use a name"
+        "IP addresses are not supported; use a host name"
     } else if !host.is_ascii() {
-        "use the form that browsers send, with xn--"
+        "the name is not ASCII; use the form with xn-- that browsers send"
     } else if host.contains(':') {
         "omit the port"
     } else if DnsName::try_from(host.as_str()).is_err() {

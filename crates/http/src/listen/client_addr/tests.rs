@@ -1,6 +1,6 @@
 use super::*;
 
-/// Resolves the client for a peer and header lines.
+/// Returns the client's address for a peer and header lines.
 fn resolve(trusted: &[&str], peer: &str, lines: &[(&str, &str)]) -> ClientAddr {
     let mut headers = HeaderMap::new();
     for (name, value) in lines {
@@ -123,7 +123,7 @@ fn https_of_trusted_proxies_is_believed() {
         (&[(XFF, "192.0.2.1"), (PROTO, "HTTPS")], true),
         (&[(XFF, "192.0.2.1"), (PROTO, "http")], false),
         (&[(XFF, "192.0.2.1")], false),
-        // One value per hop: the client's is the one next to its address.
+        // There is one value per hop; the client's value is at the same position as its address.
         (
             &[(XFF, "192.0.2.1, 10.0.0.2"), (PROTO, "https, http")],
             true,

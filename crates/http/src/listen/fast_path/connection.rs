@@ -1,4 +1,4 @@
-//! Serves the plain requests on one connection, one after the other.
+//! Serving of the plain requests on one connection, one after the other.
 
 use std::{
     mem,
@@ -25,29 +25,30 @@ use super::{
     reuse,
 };
 
-/// Maximum number of pipelined requests answered before other tasks on the thread run (RFC 9112
-/// §9.3.2).
+/// The maximum number of pipelined requests that are answered before other tasks on the thread run
+/// (RFC 9112 §9.3.2).
 ///
-/// Without the limit, a client that fills its socket buffer would block all others on its thread.
+/// Without the limit, a client that fills its socket buffer would block all other clients on the
+/// thread.
 const MAX_AT_ONCE: u32 = 16;
 
-/// Reason why serving plain requests on a connection ended.
+/// The reason why serving plain requests on a connection ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in super::super) enum End {
     /// The connection has ended.
     Over,
-    /// The bytes that were read but not answered must be handled by hyper.
+    /// hyper must handle the bytes that were read but not answered.
     Odd,
 }
 
 pin_project! {
-    /// Plain requests on a connection, and their responses.
+    /// The state of serving plain requests on a connection.
     pub(in super::super) struct Plain<'c, S: HttpService> {
         service: &'c mut ConnectionService<S>,
         io: &'c mut PlainIo,
-        // Bytes read but not answered.
+        // The bytes that were read but not answered yet.
         unread: &'c mut BytesMut,
-        // Number of these bytes known to be an incomplete head.
+        // The number of these bytes known to be an incomplete head.
         seen: usize,
         limits: HeadLimits,
         out: Out,
@@ -61,8 +62,8 @@ pin_project! {
 
 pin_project! {
     // Head → Response or Body → Sending → Head, or Shutdown after the last response. An immediate
-    // response skips Response, one without a body skips Body (RFC 9112 §9.3: requests are answered
-    // one at a time, in order).
+    // response skips Response, and a response without a body skips Body (RFC 9112 §9.3: requests
+    // are answered one at a time, in order).
     #[project = StageProjection]
     enum Stage<B, F> {
         /// The connection waits for the next request.
@@ -78,7 +79,7 @@ pin_project! {
             framing: Framing,
             is_last: bool,
         },
-        /// The response is encoded but possibly not fully sent.
+        /// The response has been encoded completely, but may not have been sent completely.
         Sending {
             is_last: bool,
         },
@@ -86,11 +87,11 @@ pin_project! {
     }
 }
 
-/// Result of one step in serving a request; an error ends the connection.
+/// The result of one step in serving a request; an error ends the connection.
 type StageResult = Result<(), ConnectionLost>;
 
-/// The connection closes without a shutdown, because the response is incomplete or the client is
-/// gone.
+/// An error for a connection that closes without a shutdown, because the response is incomplete or
+/// the client has disconnected.
 struct ConnectionLost;
 
 impl<'c, S: HttpService> Plain<'c, S> {
@@ -117,8 +118,9 @@ impl<'c, S: HttpService> Plain<'c, S> {
     pub(in super::super) fn finish(self: Pin<&mut Self>) {
         let mut this = self.project();
         *this.is_finishing = true;
-        // A client whose first request is half read still gets its response; after a response, the
-        // rest of a head may be dropped, because the client can send it again (RFC 9112 §9.3.1).
+        // If the first request of a connection has been read in part, the client still gets a
+        // response. After a response, an incomplete head may be dropped, because the client can
+        // send the request again (RFC 9112 §9.3.1).
         let is_kept = this.io.activity().requests() > 0;
         let has_none = this.unread.is_empty() || (is_kept && *this.seen == this.unread.len());
         if has_none && matches!(this.stage.as_mut().project(), StageProjection::Head) {
@@ -131,7 +133,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         loop {
             let mut this = self.as_mut().project();
             match this.stage.as_mut().project() {
-                // The task is woken now, because no socket event reports bytes in our own buffer.
+                // Wake the task now, because no socket event reports bytes in our own buffer.
                 StageProjection::Head if answered == MAX_AT_ONCE => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -155,8 +157,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                         let in_flight = in_flight.take().ok_or(ConnectionLost)?;
                         self.as_mut().answer(in_flight, response)?;
                     }
-                    // A client that disconnects cancels its request, so that the service stops
-                    // working for it.
+                    // If the client disconnects, its request is cancelled, so that the service
+                    // stops working on the request.
                     Poll::Pending => return self.poll_gone(cx),
                 },
                 StageProjection::Body { .. } => {
@@ -165,7 +167,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
                     }
                 }
                 StageProjection::Sending { is_last } => {
-                    // The drain may have begun since the head was written without `close`; clients
+                    // The drain may have begun after the head was written without `close`; clients
                     // have to expect that (RFC 9112 §9.5).
                     let is_last = *is_last || *this.is_finishing;
                     if send(this.io, cx, this.out)?.is_pending() {
@@ -186,7 +188,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    /// Reads until a request head is complete, or until it is clear that none will arrive.
+    /// Reads until a request head is complete, or until it is clear that no head will arrive.
     fn poll_head(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -226,7 +228,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
     ) -> StageResult {
         let mut this = self.as_mut().project();
         *this.options = ResponseOptions {
-            // The head of a response to HEAD is that of GET, without a body (RFC 9110 §9.3.2).
+            // A response to HEAD has the same head as a response to GET, but no body (RFC 9110
+            // §9.3.2).
             is_head: *request.method() == Method::HEAD,
             closes: notes.closes || *this.is_finishing,
         };
@@ -234,7 +237,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         match this.service.service.respond(&mut request) {
             ServiceResponse::Now(response) => self.answer(in_flight, response),
             ServiceResponse::Ready(head) => {
-                // The request has ended before its response is sent.
+                // The request ends before its response is sent.
                 drop(in_flight);
                 encode::ready(&mut this.out.made, &head, *this.options);
                 reuse::recycle_request(mem::take(request.headers_mut()));
@@ -252,7 +255,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    /// Starts a response: encodes its head and requests its body.
+    /// Starts a response: encodes its head, and requests its body.
     fn answer(
         self: Pin<&mut Self>,
         mut in_flight: InFlightGuard,
@@ -260,13 +263,14 @@ impl<'c, S: HttpService> Plain<'c, S> {
     ) -> StageResult {
         let mut this = self.project();
         in_flight.answers(&mut response);
-        // The drain may have begun while the service worked (RFC 9112 §9.6).
+        // The drain may have begun while the service was working (RFC 9112 §9.6).
         this.options.closes |= *this.is_finishing;
         let mut length = BodyLength::of(response.body());
         let status = response.status();
         if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
-            // An interim response is never the last one (RFC 9110 §15.2): the client would wait for
-            // another, so it is replaced by a 500, as by hyper.
+            // An interim response is never the last response (RFC 9110 §15.2), so the client would
+            // wait for another response. As in hyper, the interim response is replaced by a 500
+            // response.
             response.headers_mut().clear();
             response.extensions_mut().clear();
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
@@ -277,7 +281,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         reuse::recycle_response(parts.headers);
         let encode::EncodedHead { framing, is_last } = encoded.map_err(|_| ConnectionLost)?;
         if framing.is_full() {
-            // The request has ended before its response is sent.
+            // The request ends before its response is sent.
             drop((in_flight, body));
             this.stage.set(Stage::Sending { is_last });
         } else {
@@ -290,7 +294,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         Ok(())
     }
 
-    /// Sends pieces of the body until the last one is encoded.
+    /// Sends pieces of the body until the last piece is encoded.
     fn poll_body(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Result<Poll<()>, ConnectionLost> {
         let mut this = self.project();
         let StageProjection::Body {
@@ -303,19 +307,20 @@ impl<'c, S: HttpService> Plain<'c, S> {
         };
         let is_last = *is_last;
         loop {
-            // The next piece is requested only when the last one has been sent, so that data for a
-            // slow client stays at the upstream.
+            // The next piece is requested only when the previous piece has been sent, so that data
+            // for a slow client stays at the upstream.
             if this.out.is_full() && send(this.io, cx, this.out)?.is_pending() {
                 return Ok(Poll::Pending);
             }
             match body.as_mut().poll_frame(cx) {
                 Poll::Pending => {
-                    // Available data is sent now: an event stream may then be silent for minutes.
+                    // Available data is sent now, because an event stream may then be silent for
+                    // minutes.
                     let _ = send(this.io, cx, this.out)?;
                     return Ok(Poll::Pending);
                 }
-                // Without the last chunk or all announced bytes, the client detects that the body
-                // is truncated (RFC 9112 §8).
+                // If the last chunk or announced bytes are missing, the client detects that the
+                // body is truncated (RFC 9112 §8).
                 Poll::Ready(Some(Err(_))) => return Err(ConnectionLost),
                 Poll::Ready(Some(Ok(frame))) => {
                     let is_trailers = frame.is_trailers();
@@ -350,11 +355,11 @@ impl<'c, S: HttpService> Plain<'c, S> {
 
     /// Checks whether the client has disconnected while the connection waits for something else.
     ///
-    /// Bytes of the next request are kept, and nothing more is read until that request is served.
+    /// Bytes of the next request are kept, and no more bytes are read until that request is served.
     fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, ConnectionLost>> {
         let this = self.project();
-        // Reading on would let a pipelining client fill the memory; the socket buffer slows it down
-        // instead.
+        // If more were read, a pipelining client could fill the memory; a full socket buffer slows
+        // the client down instead.
         if !this.unread.is_empty() {
             return Poll::Pending;
         }

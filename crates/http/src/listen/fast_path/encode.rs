@@ -1,6 +1,6 @@
 //! Encoding of response heads and body framing (RFC 9112 §6, §7).
 //!
-//! The output is byte for byte the same as hyper's for the same response; a test compares them.
+//! The output is identical to hyper's output for the same response; a test compares both outputs.
 
 use std::{
     cell::RefCell,
@@ -21,7 +21,7 @@ use hyper::{
 
 use super::super::http_service::ReadyHead;
 
-/// Number of bytes reserved for a head in one step; most heads are shorter.
+/// The number of bytes reserved for a head in one step; most heads are shorter.
 const USUAL_BYTES: usize = 1024;
 
 /// The most common status line.
@@ -29,7 +29,7 @@ const OK_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
 const CLOSE_LINE: &[u8] = b"connection: close\r\n";
 const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
 
-/// Properties of a response that depend on its request.
+/// The properties of a response that depend on its request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ResponseOptions {
     /// Whether the response has no body, regardless of what its head announces.
@@ -38,7 +38,7 @@ pub(super) struct ResponseOptions {
     pub(super) closes: bool,
 }
 
-/// Length of a response's body, as far as it is known before the body is read.
+/// The length of a response's body, if known before the body is read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum BodyLength {
     /// The response has no body left to send.
@@ -47,23 +47,23 @@ pub(super) enum BodyLength {
     Unknown,
 }
 
-/// Framing of a response's body.
+/// The framing of a response's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// Body with the given number of bytes still to be sent.
+    /// The body has a known length, of which this number of bytes is left to send.
     Length(u64),
     Chunked,
 }
 
-/// Result of encoding a response head.
+/// The result of encoding a response head.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EncodedHead {
     pub(super) framing: Framing,
-    /// Whether the connection is closed after this response.
+    /// Whether the connection is closed after the response.
     pub(super) is_last: bool,
 }
 
-/// Error for a response whose headers contradict each other or its body.
+/// An error for a response whose headers contradict each other or the body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Contradiction;
 
@@ -77,7 +77,7 @@ impl BodyLength {
 }
 
 impl Framing {
-    /// Appends a non-empty piece of the body; bytes beyond the length are dropped.
+    /// Appends a non-empty piece of the body; bytes beyond the announced length are dropped.
     pub(super) fn append(&mut self, out: &mut Vec<u8>, piece: impl Buf) {
         match self {
             Self::Length(left) => {
@@ -85,8 +85,8 @@ impl Framing {
                 append_all(out, piece.take(len));
             }
             Self::Chunked => {
-                // Chunk: size in hexadecimal, CRLF, data, CRLF (RFC 9112 §7.1). Writing to memory
-                // does not fail.
+                // A chunk consists of its size in hexadecimal, CRLF, data and CRLF (RFC 9112 §7.1).
+                // Writing to memory does not fail.
                 let _ = write!(out, "{:X}\r\n", piece.remaining());
                 append_all(out, piece);
                 out.extend_from_slice(b"\r\n");
@@ -94,7 +94,7 @@ impl Framing {
         }
     }
 
-    /// Returns a piece of the body unchanged, if the framing adds nothing around it.
+    /// Returns a piece of the body unchanged if the framing adds nothing around it.
     pub(super) fn whole(&mut self, piece: &mut impl Buf) -> Option<Bytes> {
         let Self::Length(left) = self else {
             return None;
@@ -108,15 +108,15 @@ impl Framing {
         self == Self::Length(0)
     }
 
-    /// Ends the body; returns an error if part of it is missing.
+    /// Ends the body; returns an error if part of the body is missing.
     pub(super) fn end(self, out: &mut Vec<u8>) -> Result<(), Contradiction> {
         match self {
             Self::Length(0) => Ok(()),
-            // Fewer bytes than announced: the connection must end, or the next response would be
-            // mistaken for the rest (RFC 9112 §8).
+            // There are fewer bytes than announced, so the connection must end, or the next
+            // response would be mistaken for the rest of the body (RFC 9112 §8).
             Self::Length(_) => Err(Contradiction),
             Self::Chunked => {
-                // Last chunk, without trailers (RFC 9112 §7.1).
+                // The last chunk, without trailers (RFC 9112 §7.1).
                 out.extend_from_slice(b"0\r\n\r\n");
                 Ok(())
             }
@@ -124,7 +124,7 @@ impl Framing {
     }
 }
 
-/// Subtracts the size of the part of a piece that is within the length, and returns that size.
+/// Subtracts a piece's size from the remaining length, at most to zero; returns the difference.
 fn taken(left: &mut u64, piece: &impl Buf) -> usize {
     let len = usize::try_from(*left).unwrap_or(usize::MAX);
     let len = len.min(piece.remaining());
@@ -146,7 +146,7 @@ fn append_all(out: &mut Vec<u8>, mut piece: impl Buf) {
 ///
 /// # Errors
 ///
-/// Returns an error if `Content-Length` values in the head conflict or are not a number.
+/// Returns an error if the `Content-Length` values in the head conflict or are not numbers.
 pub(super) fn head<B>(
     out: &mut Vec<u8>,
     response: &Response<B>,
@@ -163,7 +163,7 @@ pub(super) fn head<B>(
         may_have_body,
         framing: None,
         is_written: [false; 2],
-        // After a 101 the connection switches to another protocol (RFC 9110 §15.2.2).
+        // After a 101 response, the connection switches to another protocol (RFC 9110 §15.2.2).
         closes: options.closes || status == StatusCode::SWITCHING_PROTOCOLS,
         has_date: false,
     };
@@ -175,7 +175,7 @@ pub(super) fn head<B>(
         None => writer.own_framing(has_length),
     };
     let (closes, has_date) = (writer.closes, writer.has_date);
-    // A server with a clock sends a date (RFC 9110 §6.6.1); a date set by the upstream is kept.
+    // A server with a clock sends a date (RFC 9110 §6.6.1); a date from the upstream is kept.
     if !has_date {
         append(out);
     }
@@ -190,7 +190,7 @@ pub(super) fn head<B>(
     })
 }
 
-/// Appends the head of a bodiless response whose lines were encoded earlier.
+/// Appends the head of a response without a body, whose header lines were encoded earlier.
 pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseOptions) {
     out.reserve(USUAL_BYTES);
     out.extend_from_slice(head.lines());
@@ -198,7 +198,7 @@ pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseO
     if options.closes {
         out.extend_from_slice(CLOSE_LINE);
     }
-    // A response to HEAD need not have a length (RFC 9110 §8.6).
+    // A response to HEAD need not announce a length (RFC 9110 §8.6).
     if has_length(head.status()) && !options.is_head {
         out.extend_from_slice(EMPTY_LINE);
     }
@@ -206,7 +206,7 @@ pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseO
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns `true` if a response with this status may have a body (RFC 9112 §6.3, rule 1).
+/// Returns `true` if a response with the given status may have a body (RFC 9112 §6.3, rule 1).
 fn has_length(status: StatusCode) -> bool {
     !(status.is_informational()
         || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED))
@@ -217,7 +217,7 @@ struct Writer<'o> {
     length: BodyLength,
     options: ResponseOptions,
     may_have_body: bool,
-    /// Framing specified by the headers, if any.
+    /// The framing that the response's headers specify, if any.
     framing: Option<Framing>,
     /// Whether the `Connection` and `Trailer` headers have been written.
     is_written: [bool; 2],
@@ -246,16 +246,16 @@ impl Writer<'_> {
             let is_said = match *name {
                 CONTENT_LENGTH => self.length(value)?,
                 // The framing is decided here (RFC 9112 §6.1); a coding set by the service would
-                // not match the written one.
+                // not match the framing that is used.
                 TRANSFER_ENCODING => false,
-                // Several lines are equivalent to one list (RFC 9110 §5.3); one line leaves room
-                // for our `close`.
+                // Several lines are equivalent to one list (RFC 9110 §5.3); our `close` can be
+                // added to a single line.
                 CONNECTION => {
                     self.joined(0, headers, name);
                     false
                 }
                 TRAILER => {
-                    // Without a body there are no trailers to announce (RFC 9110 §6.6.2).
+                    // Without a body, there are no trailers to announce (RFC 9110 §6.6.2).
                     if self.may_have_body {
                         self.joined(1, headers, name);
                     }
@@ -286,16 +286,16 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// Records the length set by the service; returns whether it should be written.
+    /// Records the length set by the service, and returns whether the length should be written.
     fn length(&mut self, value: &HeaderValue) -> Result<bool, Contradiction> {
         let framing = match self.length {
             BodyLength::Known(len) => Framing::Length(len),
             BodyLength::Unknown => Framing::Length(number(value).ok_or(Contradiction)?),
             BodyLength::Ended if self.options.is_head => Framing::Length(0),
-            // The client would wait for bytes that never come (RFC 9110 §8.6).
+            // The client would wait for bytes that never arrive (RFC 9110 §8.6).
             BodyLength::Ended => return Ok(false),
         };
-        // Equal lengths count as one; differing lengths must not be sent (RFC 9110 §8.6).
+        // Equal lengths are sent once; conflicting lengths must not be sent (RFC 9110 §8.6).
         match self.framing.replace(framing) {
             Some(before) if before == framing => Ok(false),
             Some(_) => Err(Contradiction),
@@ -303,7 +303,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes all values of a header on one line.
+    /// Writes all values of a response header on one line.
     fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
         let Some(is_written) = self.is_written.get_mut(which).filter(|written| !**written) else {
             return;
@@ -328,10 +328,10 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// Returns the framing for a body whose headers specify none.
+    /// Returns the framing for a body if the headers do not specify any.
     fn own_framing(&mut self, has_length: bool) -> Framing {
         match self.length {
-            // Only HTTP/1.1 is served here, so chunks are supported (RFC 9112 §6.1, §7.1).
+            // Only HTTP/1.1 is served here, so the client supports chunks (RFC 9112 §6.1, §7.1).
             BodyLength::Unknown if self.may_have_body => {
                 self.out
                     .extend_from_slice(b"transfer-encoding: chunked\r\n");
@@ -343,7 +343,8 @@ impl Writer<'_> {
                 }
                 Framing::Length(0)
             }
-            // For HEAD too: the length that GET would have (RFC 9110 §8.6).
+            // This applies to HEAD too, with the length that a response to GET would have (RFC 9110
+            // §8.6).
             BodyLength::Known(len) if has_length => {
                 // Writing to memory does not fail.
                 let _ = write!(self.out, "content-length: {len}\r\n");
@@ -354,7 +355,7 @@ impl Writer<'_> {
     }
 }
 
-/// Parses a length: digits only, without a sign (RFC 9110 §8.6).
+/// Parses a `Content-Length`, which consists of digits without a sign (RFC 9110 §8.6).
 fn number(value: &HeaderValue) -> Option<u64> {
     let digits = value.as_bytes();
     let number = digits.iter().try_fold(0_u64, |number, digit| {
@@ -371,7 +372,7 @@ fn has_close(value: &HeaderValue) -> bool {
 
 const EMPTY: [u8; 37] = *b"date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
 
-/// Line of the `Date` header, and the second for which it is valid.
+/// The line with the `Date` header, and the second for which the line is valid.
 struct Line {
     bytes: [u8; EMPTY.len()],
     from: SystemTime,
@@ -388,11 +389,11 @@ thread_local! {
     };
 }
 
-/// Appends the line of the `Date` header.
+/// Appends the line with the `Date` header.
 pub(super) fn append(out: &mut Vec<u8>) {
     LINE.with_borrow_mut(|line| {
         let now = now();
-        // The clock may be set back.
+        // The clock may have been set back.
         if now >= line.until || now < line.from {
             line.set(now);
         }

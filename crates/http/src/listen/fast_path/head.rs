@@ -1,4 +1,4 @@
-//! Parser of the heads of plain requests (RFC 9112 §3, §5).
+//! A parser for the heads of plain requests (RFC 9112 §3, §5).
 
 use std::mem::MaybeUninit;
 
@@ -11,11 +11,11 @@ use super::{
     reuse,
 };
 
-/// Limits beyond which a request is left to hyper, which responds with 414 or 431.
+/// The limits beyond which a request is left to hyper, which responds with status 414 or 431.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadLimits {
-    /// Maximum size of a head. It never exceeds the limit for one line, so lines need not be
-    /// measured separately.
+    /// The maximum size of a head. This size never exceeds the limit for one line, so lines need
+    /// not be measured separately.
     max_bytes: usize,
     max_headers: usize,
 }
@@ -36,17 +36,17 @@ impl HeadLimits {
     }
 }
 
-/// Result of parsing the bytes received so far.
+/// The result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ParseResult {
-    /// More bytes of the head are needed.
+    /// More bytes of the request head are needed.
     Partial,
     Plain {
-        /// Size of the request head in bytes.
+        /// The size of the request head in bytes.
         len: usize,
         notes: RequestNotes,
     },
-    /// The request must be handled by hyper.
+    /// The request is not plain and must be handled by hyper.
     Odd,
 }
 
@@ -60,8 +60,8 @@ pub(super) fn parse(
     if let Some((len, notes)) = plain(head, limits.max_headers, request) {
         return ParseResult::Plain { len, notes };
     }
-    // hyper's parser detects whether the head is incomplete: a head that hyper would refuse is
-    // passed on immediately.
+    // hyper's parser detects whether the head is incomplete; a head that hyper would reject is
+    // passed to hyper immediately.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_LINES];
     let result = httparse::ParserConfig::default().parse_request_with_uninit_headers(
         &mut httparse::Request::new(&mut []),
@@ -74,11 +74,11 @@ pub(super) fn parse(
     }
 }
 
-/// Returns `true` if a head may end in the bytes after the first `seen`.
+/// Returns `true` if a head may end in the bytes after the first `seen` bytes.
 ///
-/// Without this check, a head that arrives byte by byte would be reparsed for each byte.
+/// Without this check, a head that arrives byte by byte would be parsed again for each byte.
 pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
-    // Up to three of the four bytes CR LF CR LF may have been seen before.
+    // Up to three of the four bytes CR LF CR LF may be among the bytes seen before.
     let new = input.get(seen.saturating_sub(3)..).unwrap_or_default();
     memchr::memchr_iter(b'\n', new).any(|at| {
         let rest = new.get(at + 1..).unwrap_or_default();
@@ -86,30 +86,31 @@ pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
     })
 }
 
-/// Parses a complete plain head; returns its length and notes about it.
+/// Parses the complete head of a plain request, and returns the head's length and notes about the
+/// request.
 fn plain(
     input: &[u8],
     max_headers: usize,
     request: &mut Option<Request<()>>,
 ) -> Option<(usize, RequestNotes)> {
-    // Methods are case-sensitive (RFC 9110 §9.1); after other methods a body or a tunnel may
-    // follow.
+    // Methods are case-sensitive (RFC 9110 §9.1); a body or a tunnel may follow a request with
+    // another method.
     let (method, rest) = match input {
         [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
         [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
         _ => return None,
     };
-    // Exactly one space between the parts of the request line (RFC 9112 §3).
+    // There is exactly one space between the parts of the request line (RFC 9112 §3).
     let target = rest.get(..memchr::memchr(b' ', rest)?)?;
-    // Without an early exit, so that the compiler checks many bytes with one instruction.
+    // The loop has no early exit, so that the compiler checks many bytes with one instruction.
     let is_graphic = (target.iter()).fold(true, |all, byte| all & byte.is_ascii_graphic());
-    // Origin form only (RFC 9112 §3.2.1): other forms of the target change the host or are not
-    // paths.
+    // Only the origin form is accepted (RFC 9112 §3.2.1), because other forms of the target change
+    // the host or are not paths.
     let is_origin = target.first() == Some(&b'/') && is_graphic;
-    // A fragment is not part of a target: it is encoded, not cut off.
+    // A fragment is not allowed in a target, and is encoded instead of being cut off.
     let is_origin = is_origin && memchr::memchr(b'#', target).is_none();
-    // HTTP/1.0 has no chunks and no persistence by default (RFC 9112 §6.1, §9.3), and hyper handles
-    // a bare line feed (RFC 9112 §2.2).
+    // HTTP/1.0 does not support chunks, and its connections do not persist by default (RFC 9112
+    // §6.1, §9.3). hyper handles a bare line feed (RFC 9112 §2.2).
     let rest = rest.get(target.len()..)?.strip_prefix(b" HTTP/1.1\r\n")?;
     if !is_origin {
         return None;

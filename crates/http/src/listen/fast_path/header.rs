@@ -7,16 +7,16 @@ use super::{
     kept_values,
 };
 
-/// Limits for the size of a cached line; the hash reads eight bytes at a time and needs at least
-/// that many.
+/// Limits for the size of a cached line; the hash function reads eight bytes at a time and needs at
+/// least eight.
 const KEPT_BYTES: usize = 256;
 const MIN_KEPT_BYTES: usize = 8;
 
-/// Header line that was received before.
+/// A header line that was received before.
 pub(super) struct CachedLine {
-    /// The complete line, or only its name and `: ` if the value must not be cached.
+    /// The complete line, or only the name and `: ` if the value must not be cached.
     pub(super) line: Box<[u8]>,
-    /// Number of bytes before the value; 0 unless exactly one space follows the colon.
+    /// The number of bytes before the value; 0 unless exactly one space follows the colon.
     before_value: usize,
     pub(super) header: Header,
 }
@@ -28,14 +28,14 @@ pub(super) struct Header {
     pub(super) role: HeaderRole,
 }
 
-/// Effect of a header on how its request is served.
+/// The effect of a header on how its request is served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderRole {
     Nothing,
     Host,
     KeepAlive,
     Close,
-    /// The header may contain the address of another client.
+    /// The header may contain a client address other than the peer's.
     Forwarding,
 }
 
@@ -66,8 +66,8 @@ impl CachedLine {
         self.line.ends_with(b"\n")
     }
 
-    /// Returns the value of a line that starts like this one; `None` does not mean that the names
-    /// differ.
+    /// Returns the value of a line that starts like this cached line. A result of `None` does not
+    /// mean that the names differ.
     fn value_in<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
         let before_value = self.line.get(..self.before_value)?;
         line.strip_prefix(before_value)
@@ -75,8 +75,8 @@ impl CachedLine {
     }
 }
 
-/// Returns the number of bytes before the value if exactly one space follows the colon, otherwise
-/// 0.
+/// Returns the number of bytes before a line's value if exactly one space follows the colon,
+/// otherwise 0.
 fn before_value(line: &[u8], header: &Header) -> usize {
     let len = header.name.as_str().len() + ": ".len();
     let before = line.get(..len).unwrap_or_default();
@@ -84,25 +84,25 @@ fn before_value(line: &[u8], header: &Header) -> usize {
 }
 
 impl Header {
-    /// Parses a line whose name may equal that of `last`.
+    /// Parses a header line, whose name may be the same as in `last`.
     pub(super) fn parse(line: &[u8], last: Option<&CachedLine>) -> Option<Self> {
-        // A bare line feed may be treated as a line end (RFC 9112 §2.2); hyper handles it.
+        // A bare line feed may be treated as a line end (RFC 9112 §2.2), which hyper handles.
         let line = line.strip_suffix(b"\r\n")?;
         let cached = last.and_then(|last| Some((last, last.value_in(line)?)));
         let (name, value) = if let Some((last, value)) = cached {
             (last.header.name.clone(), value)
         } else {
             let colon = memchr::memchr(b':', line)?;
-            // A token without a space before the colon (RFC 9112 §5.1); a line that starts with a
-            // space is obs-fold (RFC 9112 §5.2). Neither is a valid name.
+            // A name is a token without a space before the colon (RFC 9112 §5.1). A line that
+            // starts with a space is obs-fold (RFC 9112 §5.2) and has no valid name.
             let name = HeaderName::from_bytes(line.get(..colon)?).ok()?;
-            // `clean_headers` would remove it, which happens after hyper.
+            // `clean_headers` would remove the header, which happens only after hyper.
             if is_misspelt(&name) {
                 return None;
             }
             let value = line.get(colon + 1..)?;
-            // Spaces around a value are not part of it (RFC 9112 §5.1). The usual single space is
-            // skipped here; hyper handles further ones, before or after the value.
+            // Spaces around a value are not part of the value (RFC 9112 §5.1). The usual single
+            // space is skipped here; hyper handles additional spaces before or after the value.
             (name, value.strip_prefix(b" ").unwrap_or(value))
         };
         let has_more = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
@@ -110,12 +110,12 @@ impl Header {
             return None;
         }
         let role = HeaderRole::of(&name, value)?;
-        // No control bytes (RFC 9110 §5.5).
+        // Control bytes are not allowed (RFC 9110 §5.5).
         let value = HeaderValue::from_bytes(value).ok()?;
         Some(Self { name, value, role })
     }
 
-    /// Returns `true` if the line may be cached: its size is within the limits and its value is not
+    /// Returns `true` if a line may be cached: its size is within the limits, and its value is not
     /// private.
     pub(super) fn may_be_kept(&self, line: &[u8]) -> bool {
         (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len()) && kept_values::may_be_kept(&self.name)
@@ -123,7 +123,7 @@ impl Header {
 }
 
 impl HeaderRole {
-    /// Returns the header's role; `None` for a header that requires more than a response.
+    /// Returns the role of a header; `None` for a header that requires more than a plain response.
     fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
         let header = name;
         let name = name.as_str();
@@ -150,8 +150,8 @@ impl HeaderRole {
     }
 
     fn of_connection(value: &[u8]) -> Option<Self> {
-        // Connection options are case-insensitive (RFC 9110 §7.6.1); hyper handles lists of them,
-        // which may name headers.
+        // Connection options are case-insensitive (RFC 9110 §7.6.1); hyper handles lists of
+        // options, which may name headers.
         if value.eq_ignore_ascii_case(b"close") {
             return Some(Self::Close);
         }
@@ -179,7 +179,7 @@ mod tests {
                     Ok(httparse::Status::Complete((len, [_]))) if len == whole.len()
                 );
                 let is_ours = Header::parse(&line, None).is_some();
-                // A colon in the name ends it; a line feed in the value ends the line.
+                // A colon ends the name, and a line feed ends the line.
                 assert!(is_passed || !is_ours, "{byte:#x}");
                 assert_eq!(is_passed, is_ours, "{byte:#x}");
             }

@@ -13,35 +13,35 @@ use super::{
     encode::Framing,
 };
 
-/// Maximum number of response bytes that are buffered before they are sent.
+/// The maximum number of response bytes that are buffered before they are sent to the client.
 const MAX_MADE_BYTES: usize = 32 * 1024;
-/// Minimum size of a body piece that is sent separately: a write costs less than a copy, and a slow
-/// client then occupies only one piece. When all pieces were buffered and reads from the upstream
-/// were larger, a client occupied 500 KiB instead of 75.
+/// The minimum size of a body piece that is sent separately. A write costs less than a copy, and a
+/// slow client then occupies the memory of only one piece. When all pieces were buffered and reads
+/// from the upstream were larger, a client occupied 500 KiB instead of 75 KiB.
 const MIN_PIECE_BYTES: usize = 16 * 1024;
 
-/// Connection that reports the bytes read and written to [`Activity`].
+/// A connection that reports the bytes read and written to [`Activity`].
 #[derive(Debug)]
 pub(in super::super) struct PlainIo {
     pub(in super::super) stream: Stream,
     activity: Arc<Activity>,
-    /// Whether TLS buffers unsent data; if so, writes always succeed, and only a flush waits.
+    /// Whether TLS buffers unsent data, so that writes always succeed and only a flush waits.
     flushes: bool,
 }
 
-/// Encoded responses waiting to be sent to the client.
+/// The encoded responses that wait to be sent to the client.
 #[derive(Debug, Default)]
 pub(super) struct Out {
     pub(super) made: Vec<u8>,
     sent: usize,
-    /// Large piece of a body; nothing is added while the piece waits.
+    /// A large piece of a body; nothing is added while the piece waits to be sent.
     piece: Bytes,
-    /// Whether the client has not accepted all data.
+    /// Whether the client has not accepted all of the data yet.
     is_blocked: bool,
 }
 
 impl Out {
-    /// Returns `true` if the output must be sent before more is added.
+    /// Returns `true` if the output must be sent before more output is added.
     pub(super) fn is_full(&self) -> bool {
         self.is_blocked || !self.piece.is_empty() || self.made.len() >= MAX_MADE_BYTES
     }
@@ -55,7 +55,7 @@ impl Out {
         }
     }
 
-    /// Returns the buffered bytes that are to be sent next.
+    /// Returns the buffered bytes to be sent next.
     fn rest(&self) -> &[u8] {
         match self.made.get(self.sent..) {
             Some(made @ [_, ..]) => made,
@@ -85,7 +85,7 @@ impl PlainIo {
         &self.activity
     }
 
-    /// Reads received bytes; an empty slice means the end of the connection.
+    /// Reads received bytes; an empty slice means that the connection has ended.
     pub(super) fn poll_read<'r>(
         &mut self,
         cx: &mut Context<'_>,
@@ -98,7 +98,7 @@ impl PlainIo {
         Poll::Ready(Ok(buffer.get(..len).unwrap_or_default()))
     }
 
-    /// Sends all buffered output.
+    /// Sends all buffered output to the client.
     pub(super) fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
@@ -115,8 +115,8 @@ impl PlainIo {
 
     fn poll_rest(&mut self, cx: &mut Context<'_>, out: &mut Out) -> Poll<io::Result<()>> {
         while let rest @ [_, ..] = out.rest() {
-            // Sends the end of the stream in the same packet (Linux), which saves a client with a
-            // single request a packet and us a system call.
+            // On Linux, the end of the stream is sent in the same packet, which saves a packet for
+            // a client with a single request, and a system call here.
             if self.activity.is_answer_last() {
                 self.stream.end_with_write();
             }

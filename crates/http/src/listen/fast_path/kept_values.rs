@@ -1,9 +1,9 @@
-//! Headers whose values may be cached beyond their message.
+//! The headers whose values may be cached after their message.
 //!
 //! The fast path compares the lines of a message with lines from other clients or responses. Only
 //! the headers listed here are cached; unknown headers (`X-Api-Key`, `Cf-Access-Jwt-Assertion`) are
 //! discarded with their message. A bug in the comparison could therefore mix up preferences and
-//! formats, but no credentials or personal data.
+//! formats, but not credentials or personal data.
 
 use http::HeaderName;
 

@@ -1,4 +1,4 @@
-//! Cache of the header lines that a thread has received before.
+//! A cache of the header lines that a thread has received before.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -6,27 +6,28 @@ use http::HeaderMap;
 
 use super::header::{CachedLine, Header, HeaderRole};
 
-/// Maximum number of headers of a plain request.
+/// The maximum number of headers of a plain request.
 pub(super) const MAX_LINES: usize = 64;
-/// Number of headers for which space is reserved in one step; the map grows if there are more.
+/// The number of headers for which space is reserved in one step; the map grows if a request has
+/// more headers.
 const USUAL_LINES: usize = 12;
-/// Number of cached lines per thread: one byte of the hash selects the slot, so no index is out of
-/// bounds.
+/// The number of cached lines per thread. One byte of the hash selects the slot, so no index is out
+/// of bounds.
 const SLOTS: usize = 256;
 
 thread_local! {
     static CACHE: RefCell<LineCache> = RefCell::new(LineCache::new());
 }
 
-/// Parsed header lines of one request.
+/// The parsed header lines of one request.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct ParsedLines {
-    /// Size of the lines in bytes, including the empty one at the end.
+    /// The size of the lines in bytes, including the empty line at the end.
     pub(super) len: usize,
     pub(super) notes: RequestNotes,
 }
 
-/// Properties of a request head that the listener needs, recorded while parsing.
+/// The properties of a request head that the listener needs, which are recorded during parsing.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(in super::super) struct RequestNotes {
     /// Whether the client closes the connection after this response.
@@ -35,33 +36,33 @@ pub(in super::super) struct RequestNotes {
     pub(in super::super) forwards: bool,
 }
 
-/// Cache of header lines.
+/// A cache of header lines that were received before.
 ///
 /// A client sends nearly the same head each time, and so do similar clients. A line that equals an
-/// earlier one byte for byte has already been validated and has the same meaning; most lines are in
-/// the same position in the head as before. Together with cached response heads, this saves a
+/// earlier line byte for byte has already been validated and has the same meaning. Most lines are
+/// in the same position in the head as before. Together with cached response heads, this saves a
 /// quarter of the instructions for a redirect.
 pub(super) struct LineCache {
     slots: Box<[Slot]>,
-    /// The last line received at each position of a head, or only that line's name.
+    /// The last line received at each position in a head, or only the line's name.
     positions: Box<[Option<Rc<CachedLine>>]>,
 }
 
 #[derive(Default)]
 struct Slot {
     known: Option<Rc<CachedLine>>,
-    /// Hash of the last line that was not found: a line is cached when it occurs a second time,
+    /// The hash of the last line that was not found. A line is cached when it occurs a second time,
     /// because most varying lines (dates, tokens) never recur.
     missed: u64,
 }
 
-/// Result of looking up a header line in the cache.
+/// The result of looking up a header line in the cache.
 enum CacheLookup<'k> {
     Hit(&'k CachedLine),
     Miss(Header),
 }
 
-/// Properties established by the lines of a head parsed so far.
+/// The properties of a head that follow from the lines parsed so far.
 #[derive(Default)]
 struct HeadFacts {
     hosts: u32,
@@ -69,7 +70,7 @@ struct HeadFacts {
     forwards: bool,
 }
 
-/// Calls a function with the cache of this thread.
+/// Calls a function with the current thread's cache of header lines.
 pub(super) fn with_cache<T>(parse: impl FnOnce(&mut LineCache) -> T) -> T {
     CACHE.with_borrow_mut(parse)
 }
@@ -82,11 +83,11 @@ impl LineCache {
         }
     }
 
-    /// Fills a map with all headers; returns `None` if a line must be handled by hyper or there are
-    /// too many.
+    /// Fills a map with all headers of a head. Returns `None` if hyper must handle a line, or if
+    /// there are too many lines.
     ///
-    /// Earlier values are replaced. The map may still contain the names of another request: if they
-    /// are the same, only values are set.
+    /// Earlier values are replaced. The map may still contain the names of another request; if the
+    /// names are the same, only the values are set.
     pub(super) fn fill(
         &mut self,
         headers: &mut HeaderMap,
@@ -118,14 +119,15 @@ impl LineCache {
         None
     }
 
-    /// Fills the header map if the lines have the same names in the same order as the map.
+    /// Sets the values in the header map if the lines have the same names in the same order as the
+    /// map.
     fn fill_again(
         &mut self,
         headers: &mut HeaderMap,
         input: &[u8],
         max_lines: usize,
     ) -> Option<ParsedLines> {
-        // The map may come from a listener with a higher limit.
+        // The map may come from a listener with a higher limit on the number of headers.
         if headers.len() > max_lines {
             return None;
         }
@@ -146,7 +148,7 @@ impl LineCache {
         facts.all(input.len() - rest.strip_prefix(b"\r\n")?.len())
     }
 
-    /// Parses the line at a position of the head; returns `None` if hyper must handle the line.
+    /// Parses the line at a position in the head; returns `None` if hyper must handle the line.
     fn read<'i>(&mut self, at: usize, rest: &'i [u8]) -> Option<(CacheLookup<'_>, &'i [u8])> {
         let last = self
             .positions
@@ -154,8 +156,8 @@ impl LineCache {
             .as_ref()
             .filter(|last| last.is_whole());
         if let Some(behind) = last.and_then(|last| rest.strip_prefix(&*last.line)) {
-            // A second lookup in the same slot: the borrow checker does not allow the first one to
-            // leave the condition.
+            // This is a second lookup in the same slot, because the borrow checker does not allow
+            // the result of the first lookup to leave the condition.
             let last = self.positions.get(at)?.as_ref()?;
             return Some((CacheLookup::Hit(last), behind));
         }
@@ -163,7 +165,7 @@ impl LineCache {
         Some((self.find(at, line)?, behind))
     }
 
-    /// Finds the header of a line that ends with a line feed.
+    /// Looks up a header line, which ends with a line feed, in the cache.
     fn find(&mut self, at: usize, line: &[u8]) -> Option<CacheLookup<'_>> {
         let position = self.positions.get_mut(at)?;
         let hash = hash(line);
@@ -195,7 +197,7 @@ impl HeadFacts {
             HeaderRole::Nothing => {}
             HeaderRole::Host => self.hosts += 1,
             HeaderRole::Forwarding => self.forwards = true,
-            // Two `Connection` lines may contradict each other: hyper decides.
+            // Two `Connection` lines may contradict each other, so hyper decides.
             _ if self.closes.is_some() => return None,
             role => self.closes = Some(role == HeaderRole::Close),
         }
@@ -223,10 +225,11 @@ impl CacheLookup<'_> {
     }
 }
 
-/// Returns the hash of all bytes of a line.
+/// Returns a hash of all bytes in a header line.
 ///
-/// The factor is 2^64 divided by the golden ratio (Fibonacci hashing). No secret key is needed:
-/// lines are compared in full, so a client that causes collisions only disables its own caching.
+/// The factor is 2^64 divided by the golden ratio (Fibonacci hashing). No secret key is needed,
+/// because lines are compared in full: a client that causes collisions only disables the caching of
+/// its own lines.
 fn hash(line: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut hash = line.len() as u64;
@@ -245,7 +248,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the parsed line at different positions, if it is the same each time.
+    /// Returns the result of parsing a line at different positions, if the result is always the
+    /// same.
     fn facts(known: &mut LineCache, line: &str) -> Option<(HeaderRole, String)> {
         let found = [0, 0, 1, 1, 0].map(|at| {
             let (found, behind) = known.read(at, line.as_bytes())?;
@@ -319,7 +323,8 @@ mod tests {
         }
     }
 
-    /// Generates a few names with values that recur exactly or with small changes.
+    /// Generates a head from a few header names, with values that recur exactly or with small
+    /// changes.
     fn head() -> impl Strategy<Value = String> {
         let name = prop::sample::select(vec!["Host", "host", "Accept", "X-A", "Connection", "TE"]);
         let value =
@@ -345,7 +350,7 @@ mod tests {
                     prop_assert!(used.iter().eq(&fresh));
                     prop_assert_eq!(&used, &fresh);
                 }
-                // Changes to a request must not affect the next one.
+                // Changes to a request must not affect the next request.
                 let first = used.keys().next().cloned();
                 match (change, first) {
                     (0, Some(first)) => drop(used.insert(first, HeaderValue::from_static("b"))),

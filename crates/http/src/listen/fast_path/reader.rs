@@ -1,4 +1,4 @@
-//! Reader of plain requests without a connection, for tests and fuzzing.
+//! A reader for plain requests that needs no connection, for tests and fuzzing.
 
 use bytes::{Buf as _, BytesMut};
 use http::Request;
@@ -9,11 +9,11 @@ use super::{
     line_cache::RequestNotes,
 };
 
-/// Reader of the requests that a listener serves without hyper.
+/// A reader for the requests that a listener serves without hyper.
 ///
-/// The reader accepts a client's bytes in pieces of any size and returns the plain requests: GET or
-/// HEAD, HTTP/1.1, without a body, in the strict grammar of RFC 9112. All other requests are
-/// [odd](PlainHead::Odd), and their bytes remain unread.
+/// The reader accepts a client's bytes in pieces of any size and returns the plain requests. A
+/// plain request is a GET or HEAD request of HTTP/1.1, without a body, in the strict grammar of RFC
+/// 9112. All other requests are [odd](PlainHead::Odd), and their bytes remain unread.
 ///
 /// # Example
 ///
@@ -36,20 +36,20 @@ pub struct PlainReader {
     seen: usize,
 }
 
-/// Next result of a [`PlainReader`].
+/// The result of adding bytes to a [`PlainReader`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlainHead {
     /// A request that the fast path can serve.
     Plain {
-        /// The request without its body.
+        /// The request, which has no body.
         request: Box<Request<()>>,
         /// Whether the client closes the connection after the response.
         closes: bool,
     },
-    /// More bytes of the head are needed.
+    /// More bytes of the request head are needed.
     Partial,
-    /// The remaining bytes must be handled by hyper.
+    /// The next request is not plain, so hyper must handle the remaining bytes.
     Odd,
 }
 
@@ -63,9 +63,9 @@ impl PlainReader {
         }
     }
 
-    /// Adds bytes and returns the next request if it is complete.
+    /// Adds bytes, and returns the next request if it is complete.
     ///
-    /// An empty slice returns another request from the bytes added earlier.
+    /// If the slice is empty, the method returns another request from the bytes added earlier.
     pub fn push(&mut self, bytes: &[u8]) -> PlainHead {
         let mut request = None;
         let mut head_reader = HeadReader {
@@ -76,7 +76,7 @@ impl PlainReader {
         };
         let next = match head_reader.parse_unread() {
             Some(next) => {
-                // They belong to a later request.
+                // These bytes belong to a later request.
                 head_reader.unread.extend_from_slice(bytes);
                 Some(next)
             }
@@ -93,13 +93,13 @@ impl PlainReader {
         }
     }
 
-    /// Returns the bytes that do not belong to a complete request yet.
+    /// Returns the added bytes that do not belong to a complete request yet.
     pub fn rest(&self) -> &[u8] {
         &self.unread
     }
 }
 
-/// Next event on a connection that carries plain requests.
+/// The next event on a connection that carries plain requests.
 pub(super) enum Next {
     Request(RequestNotes),
     End,
@@ -107,18 +107,19 @@ pub(super) enum Next {
     Broken,
 }
 
-/// Reader of the next request head on a connection.
+/// A reader for the next request head on a connection.
 pub(super) struct HeadReader<'r> {
-    /// Bytes that were read but do not belong to a complete request yet.
+    /// The bytes that were read but do not belong to a complete request yet.
     pub(super) unread: &'r mut BytesMut,
-    /// Number of unread bytes known to be an incomplete head.
+    /// The number of unread bytes known to be an incomplete head.
     pub(super) seen: &'r mut usize,
     pub(super) limits: HeadLimits,
     pub(super) request: &'r mut Option<Request<()>>,
 }
 
 impl HeadReader<'_> {
-    /// Parses bytes read with an earlier request; returns `None` if the head is incomplete.
+    /// Parses bytes that were read together with an earlier request; returns `None` if the head is
+    /// incomplete.
     pub(super) fn parse_unread(&mut self) -> Option<Next> {
         if self.unread.len() == *self.seen {
             return None;
@@ -151,8 +152,8 @@ impl HeadReader<'_> {
             *self.seen = self.unread.len();
             return None;
         }
-        // Directly from the read buffer: a head that arrives in one piece, as nearly all do, is not
-        // copied.
+        // The head is parsed directly in the read buffer, so that a head that arrives in one piece,
+        // as nearly all do, is not copied.
         let parsed = head::parse(read, self.limits, self.request);
         let (len, next) = match parsed {
             ParseResult::Plain { len, notes } => (len, Some(Next::Request(notes))),

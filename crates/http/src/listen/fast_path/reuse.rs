@@ -2,23 +2,25 @@
 //! memory.
 //!
 //! A header map is reused together with its names. Requests resemble each other, and so do
-//! responses: if a message has the same names in the same order as an earlier one, only values are
-//! set, and nothing is hashed or moved. No value outlives its message, because the map may next
-//! serve another client.
+//! responses: if a message has the same names in the same order as an earlier message, only the
+//! values are set, and nothing is hashed or moved. No value outlives its message, because the map
+//! may next serve another client.
 
 use std::cell::{Cell, RefCell};
 
 use http::{HeaderMap, HeaderValue};
 
-/// Maximum capacity of a kept map, so that a huge head does not occupy memory permanently.
+/// The maximum capacity of a kept header map, so that a huge head does not occupy memory
+/// permanently.
 const KEPT_HEADERS: usize = 64;
-/// Maximum number of maps kept per thread: about as many as there are requests waiting for the
-/// upstream at a time.
+/// The maximum number of header maps kept per thread, which is about the number of requests that
+/// wait for the upstream at a time.
 const KEPT_MAPS: usize = 64;
 
-/// Size of one read, which is also the size of the longest head that is parsed here.
+/// The size of one read, which is also the size of the longest head that the fast path parses.
 pub(super) const READ_BYTES: usize = 8 * 1024;
-/// Maximum size of a kept write buffer: a huge response must not occupy memory permanently.
+/// The maximum size of a kept write buffer, so that a huge response does not occupy memory
+/// permanently.
 const KEPT_BYTES: usize = 128 * 1024;
 
 type MapPool = RefCell<Vec<HeaderMap>>;
@@ -43,7 +45,7 @@ pub(crate) fn take_for_response() -> HeaderMap {
 
 /// Puts the header map of a request back into the pool.
 pub(crate) fn recycle_request(headers: HeaderMap) {
-    // Thread-locals are gone when the thread ends; the map is then dropped.
+    // Thread-locals are unavailable when the thread ends; the map is then dropped.
     OF_REQUESTS.try_with(|kept| keep(kept, headers)).ok();
 }
 
@@ -63,7 +65,7 @@ fn keep(kept: &MapPool, mut headers: HeaderMap) {
     kept.push(headers);
 }
 
-/// Calls a function with the buffer for one read.
+/// Calls a function with the thread's buffer for one read.
 pub(super) fn with_read_buffer<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
     READ.with_borrow_mut(|buffer| {
         if buffer.is_empty() {
@@ -73,15 +75,15 @@ pub(super) fn with_read_buffer<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
     })
 }
 
-/// Returns the thread's write buffer, which is empty.
+/// Takes and returns the thread's write buffer, which is empty.
 ///
-/// A connection that waits for its client holds on to the buffer, and the next connection gets a
-/// new one.
+/// If a connection waits for its client, it keeps the buffer, and the next connection gets a new
+/// buffer.
 pub(super) fn take_write_buffer() -> Vec<u8> {
     WRITE.take()
 }
 
-/// Gives the write buffer back to the thread.
+/// Returns a write buffer to the thread.
 pub(super) fn return_write_buffer(mut out: Vec<u8>) {
     if out.capacity() <= KEPT_BYTES {
         out.clear();

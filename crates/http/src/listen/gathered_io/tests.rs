@@ -2,7 +2,7 @@ use std::{future::poll_fn, task::Waker};
 
 use super::*;
 
-/// Test peer that records each write and accepts a given number of writes.
+/// A test peer that records each write, and accepts only a given number of writes.
 #[derive(Debug)]
 struct Peer {
     writes: Arc<Mutex<Vec<usize>>>,
@@ -46,7 +46,7 @@ impl Write for Peer {
     }
 }
 
-/// Polls a connection that runs `work` once; returns the peer's writes and the results.
+/// Polls a connection once that runs `work`, and returns the peer's writes and the results.
 fn poll_once<T: Unpin>(
     takes: usize,
     fails: bool,

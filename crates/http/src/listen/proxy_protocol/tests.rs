@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Returns a version 2 header with the given version and command, family and payload.
+/// Returns a PROXY header of version 2 with the given version and command, family, and payload.
 fn v2(version_and_command: u8, family: u8, payload: &[u8]) -> Vec<u8> {
     let len = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [V2_SIGNATURE, &[version_and_command, family], &len, payload].concat()
@@ -166,7 +166,8 @@ proptest! {
         match ProxyHeader::parse(&bytes) {
             ProxyHeader::Complete { len, .. } => {
                 prop_assert!(len <= bytes.len());
-                // The following bytes change nothing, and each byte was needed.
+                // The bytes after the header change nothing, and every byte of the header is
+                // needed.
                 prop_assert_eq!(ProxyHeader::parse(&bytes[..len]), ProxyHeader::parse(&bytes));
                 prop_assert_eq!(ProxyHeader::parse(&bytes[..len - 1]), ProxyHeader::Incomplete);
             }

@@ -77,7 +77,7 @@ fn changed_files_are_loaded_and_broken_ones_are_not() {
     assert_eq!(served(&tls, None), old);
 
     let next = write(&directory, "next", &["site.example", "more.example"]);
-    // The certificate comes first; its key does not match yet.
+    // The certificate is written first, and its key does not match yet.
     fs::rename(next.certificate_file, &files.certificate_file).unwrap();
     tls.reload();
     assert_eq!(served(&tls, None), old);
@@ -165,7 +165,7 @@ fn validity_of_a_certificate_is_known() {
         at(1_100_000_000),
         Some(webpki::Error::CertExpired { .. })
     ));
-    // Only its issuer is unknown, because none was given.
+    // Only the certificate's issuer is unknown, because no issuer was given.
     assert!(matches!(
         at(1_000_000_000),
         Some(webpki::Error::UnknownIssuer)

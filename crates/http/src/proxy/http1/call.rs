@@ -25,20 +25,21 @@ use super::{
     upload::{self, ClientBroke, Framing, Upload},
 };
 
-/// Maximum number of interim responses (1xx) skipped before other tasks on the thread run.
+/// The maximum number of interim responses (1xx) that are skipped before other tasks on the thread
+/// run.
 const MAX_INTERIM: usize = 16;
 
-/// Result of sending a request over a connection.
+/// The result of sending a request over a connection.
 pub(in super::super) enum CallOutcome {
     Answered(Response<()>, Box<Connection>, PendingBody),
-    /// Not a single byte was sent, so the request can use another connection.
+    /// Not a single byte was sent, so the request can be sent over another connection.
     Unsent(Http1Error),
     Failed(Failure),
 }
 
 /// Sends a request and reads the head of its response.
 ///
-/// The head stays in the message, while the body is taken out.
+/// The request's head stays in the message, while its body is taken out.
 pub(in super::super) async fn call(
     connection: Box<Connection>,
     message: &mut Message,
@@ -50,7 +51,7 @@ pub(in super::super) async fn call(
     let mut headers = None;
     let ended = match progress {
         None => poll_fn(|cx| call.poll(cx, &mut headers)).await,
-        // Boxed: few requests have a body, and all futures would become large.
+        // The upload is boxed, because few requests have a body and all futures would become large.
         Some(progress) => {
             Box::pin(async {
                 tokio::select! {
@@ -74,7 +75,7 @@ fn call_failure(error: ConnectionFailure) -> Failure {
     }
 }
 
-/// Request in progress over a connection.
+/// A request in progress over a connection.
 pub(in super::super) struct Call {
     connection: Box<Connection>,
     timeout: Duration,
@@ -82,32 +83,32 @@ pub(in super::super) struct Call {
     sending: Sending,
     is_head: bool,
     has_come: bool,
-    /// Number of input bytes known to be an incomplete head.
+    /// The number of input bytes known to be an incomplete head.
     seen: usize,
 }
 
-/// Progress in sending a request.
+/// The state of sending a request.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sending {
     Underway,
     /// The operating system has accepted the whole request.
     Done,
-    /// The upstream accepts no more data, but may already have responded (RFC 9112 §9.3).
+    /// The upstream no longer accepts data, but may already have responded (RFC 9112 §9.3).
     Broken,
 }
 
-/// Reason why there is no response from the upstream.
+/// The reason why there is no response from the upstream.
 pub(in super::super) enum CallError {
     Unsent(io::Error),
     Failed(Failure),
-    /// The client's body failed, or its length is wrong or exceeds the limit.
+    /// The client's request body failed, or its length is wrong or exceeds the limit.
     ClientBroke,
     ConnectionFailure(ConnectionFailure),
 }
 
 pub(in super::super) struct ConnectionFailure {
     error: Http1Error,
-    /// Whether the upstream has not sent a single byte of a response.
+    /// Whether the connection ended before the upstream sent any byte of a response.
     nothing_came: bool,
 }
 
@@ -141,7 +142,7 @@ impl Call {
         }
     }
 
-    /// Sends the request and reads the response within the timeout; fills `headers` with the
+    /// Sends the request, reads the response within the timeout, and fills `headers` with the
     /// response's headers.
     pub(in super::super) fn poll(
         &mut self,
@@ -155,7 +156,7 @@ impl Call {
         polled
     }
 
-    /// Returns the connection; its next bytes are the response's body.
+    /// Returns the connection, from which the response's body can be read.
     pub(in super::super) fn into_connection(self) -> Box<Connection> {
         self.connection
     }
@@ -176,7 +177,8 @@ impl Call {
             }
             Err(CallError::Unsent(error)) => CallOutcome::Unsent(error.into()),
             Err(CallError::Failed(failure)) => CallOutcome::Failed(failure),
-            // The body knows better than the connection why it ended: too large, or failed.
+            // The body's own error is more specific than the connection's: the body was too large,
+            // or failed.
             Err(CallError::ClientBroke) => {
                 let fault = progress.and_then(Failure::of_client);
                 CallOutcome::Failed(fault.unwrap_or(Failure::ClientBroke))
@@ -221,14 +223,15 @@ impl Call {
             match self.connection.poll_write(cx) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Err(error))
-                    // Not a byte was sent, so even a POST can go elsewhere (RFC 9110 §9.2.2).
+                    // Not a single byte was sent, so even a POST can be sent to another server (RFC
+                    // 9110 §9.2.2).
                     if self.upload.is_none() && !self.connection.has_begun() =>
                 {
                     return Err(CallError::Unsent(error));
                 }
                 Poll::Ready(Err(_)) => {
-                    // An upstream may respond and close without reading the whole body (RFC 9112
-                    // §9.3, §9.6): its response still has to be read.
+                    // An upstream may respond and close the connection without reading the whole
+                    // body (RFC 9112 §9.3, §9.6); its response still has to be read.
                     self.sending = Sending::Broken;
                     self.upload = None;
                     return Ok(());
@@ -260,7 +263,8 @@ impl Call {
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
                     ParseResult::Final(head) => return Poll::Ready(Ok(head)),
                     ParseResult::Partial => {}
-                    // RFC 9110 §15.2 allows any number; a flood must not prevent the timeout.
+                    // RFC 9110 §15.2 allows any number of interim responses, but a flood must not
+                    // prevent the timeout.
                     ParseResult::Interim if interim == MAX_INTERIM => {
                         cx.waker().wake_by_ref();
                         return Poll::Pending;
@@ -281,7 +285,7 @@ impl Call {
 
     /// Reads the first bytes of the body, which usually arrive with the head.
     ///
-    /// If the connection ends before these bytes, the client can still get a 502.
+    /// If the connection ends before these bytes arrive, the client can still get a 502 response.
     fn rest(&mut self, cx: &mut Context<'_>, head: &Head) -> Result<PendingBody, Http1Error> {
         let mut decoder = Decoder::new(head.framing);
         let input = &mut self.connection.input;
@@ -297,7 +301,8 @@ impl Call {
         Ok(PendingBody {
             has_length: matches!(head.framing, framing::Framing::Length(_)),
             has_hop_headers: head.has_hop_headers,
-            // A connection with a partly sent request cannot be reused (RFC 9112 §9.3).
+            // A connection over which only part of a request was sent cannot be reused (RFC 9112
+            // §9.3).
             closes: head.closes || self.sending != Sending::Done,
             decoder,
             first,

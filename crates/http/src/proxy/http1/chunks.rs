@@ -1,4 +1,4 @@
-//! Decoder of chunked bodies (RFC 9112 §7.1).
+//! A decoder for chunked bodies (RFC 9112 §7.1).
 
 use bytes::{Buf as _, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -8,16 +8,17 @@ use super::{
     framing::{Piece, take},
 };
 
-/// Maximum size of a line with a chunk's size and its extensions.
+/// The maximum size of a line with a chunk's size and its extensions.
 const MAX_LINE_BYTES: usize = 4 * 1024;
-/// Maximum size of all extensions, which are ignored but must be limited (RFC 9112 §7.1.1).
+/// The maximum size of all chunk extensions, which are ignored but must be limited (RFC 9112
+/// §7.1.1).
 const MAX_EXTENSION_BYTES: usize = 16 * 1024;
-/// Maximum size of all trailers.
+/// The maximum total size of the trailers.
 const MAX_TRAILER_BYTES: usize = 16 * 1024;
-/// Maximum number of trailer lines (RFC 9112 §7.1.2).
+/// The maximum number of trailer lines (RFC 9112 §7.1.2).
 const MAX_TRAILERS: usize = 100;
 
-/// Decoder for the chunked transfer coding.
+/// A decoder for the chunked transfer coding.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     state: State,
@@ -30,7 +31,7 @@ enum State {
     #[default]
     Size,
     Data(u64),
-    /// Line end after a chunk's data.
+    /// The line end after a chunk's data.
     DataEnd,
     Trailers,
     Done,
@@ -41,7 +42,7 @@ impl Chunks {
         matches!(self.state, State::Done)
     }
 
-    /// Returns the next data or the trailers; `None` at the end of the body, or if more input is
+    /// Returns the next data or the trailers, or `None` at the end of the body or if more input is
     /// needed.
     pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
         loop {
@@ -56,8 +57,8 @@ impl Chunks {
                     let data = take(input, left);
                     if *left == 0 {
                         self.state = State::DataEnd;
-                        // If the end has already arrived, the response is complete with this piece,
-                        // and its length can be announced.
+                        // If the end of the body has already arrived, this piece completes the
+                        // response, and the length can be announced.
                         self.end_data(input)?;
                         self.end_body(input);
                     }
@@ -82,16 +83,17 @@ impl Chunks {
         }
     }
 
-    /// Parses the line with the size and ignores its extensions (RFC 9112 §7.1.1).
+    /// Parses the line that contains a chunk's size, and ignores chunk extensions (RFC 9112
+    /// §7.1.1).
     ///
-    /// The parser is strict: the line must end with CR LF. Parsers that disagree about the line end
+    /// The parser is strict: the line must end with CR LF. Parsers that disagree about line ends
     /// see different chunks (RFC 9112 §2.2, §11.2).
     fn size(&mut self, input: &mut BytesMut) -> Result<Option<u64>, Http1Error> {
         let Some(end) = memchr::memchr(b'\n', input) else {
             return if input.len() > MAX_LINE_BYTES {
                 Err(Http1Error::Chunks("a chunk size is unterminated"))
             } else {
-                // A line that cannot become a size is refused without waiting for its end.
+                // A line that cannot be a size is rejected without waiting for the line end.
                 let begun = input.strip_suffix(b"\r").unwrap_or(input);
                 if !begun.is_empty() {
                     parse_size(begun)?;
@@ -117,7 +119,7 @@ impl Chunks {
         Ok(Some(size))
     }
 
-    /// Reads the line end after the data; returns `false` if more input is needed.
+    /// Reads the line end after a chunk's data; returns `false` if more input is needed.
     fn end_data(&mut self, input: &mut BytesMut) -> Result<bool, Http1Error> {
         match input.get(..2) {
             Some(b"\r\n") => {
@@ -139,7 +141,7 @@ impl Chunks {
     }
 }
 
-/// Returns the chunk size, and the number of extension bytes that follow it.
+/// Returns the size of a chunk, and the number of extension bytes that follow the size on the line.
 fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     let mut size = 0_u64;
     let mut len = 0;
@@ -150,14 +152,14 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
         size = size
             .checked_mul(16)
             .map(|size| size | u64::from(digit))
-            // RFC 9112 §7.1: a size must not overflow.
+            // RFC 9112 §7.1: a chunk's size must not overflow.
             .ok_or(Http1Error::Chunks("a chunk size exceeds 64 bits"))?;
         len += 1;
     }
     let rest = line.get(len..).unwrap_or_default();
     let extension = rest.trim_ascii_start();
     let is_extension = extension.is_empty() || extension.starts_with(b";");
-    // Spaces are allowed before an extension (RFC 9112 §7.1.1: BWS), other whitespace is not.
+    // Spaces are allowed before an extension (RFC 9112 §7.1.1: BWS), but other white space is not.
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let blank_len = rest.len() - extension.len();
     if len == 0 || !is_extension || !rest.iter().take(blank_len).all(is_blank) {
@@ -166,7 +168,7 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     Ok((size, rest.len()))
 }
 
-/// Reads the trailer section (RFC 9112 §7.1.2), up to its empty line.
+/// Reads the trailer section (RFC 9112 §7.1.2), which ends with an empty line.
 fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     if input.starts_with(b"\r\n") {
         input.advance(2);
@@ -174,7 +176,8 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     }
     let within = input.get(..MAX_TRAILER_BYTES).unwrap_or(input);
     let end = memchr::memmem::find(within, b"\r\n\r\n").map(|at| at + 4);
-    // Refused immediately: the empty line that ends the section may never arrive (RFC 9112 §2.2).
+    // A malformed line end is rejected immediately, because the empty line that ends the section
+    // may never arrive (RFC 9112 §2.2).
     if has_bare_line_feed(
         within
             .get(..end.unwrap_or(within.len()))

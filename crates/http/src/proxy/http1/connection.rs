@@ -17,37 +17,37 @@ use super::{
     stream::{Rewind, Stream},
 };
 
-/// Size of one read; a small response needs only one.
+/// The size of one read from the upstream; a small response needs only one read.
 const READ_BYTES: usize = 8 * 1024;
-/// Maximum size of one read from a large response, which is the amount that the proxy buffers for a
-/// slow client.
+/// The maximum size of one read from a large response, which is also the amount that the proxy
+/// buffers for a slow client.
 ///
 /// This size fits into one packet of the loopback interface, 65,483 bytes. If the client or a front
-/// proxy is on the same machine, 64 KiB would need an eighth more packets, and 1.5 to 2 times as
-/// much time.
+/// proxy is on the same machine, 64 KiB would require an eighth more packets and take 1.5 to 2
+/// times as long.
 const MAX_READ_BYTES: usize = 63 * 1024;
-/// Maximum capacity of the output buffer that a connection keeps while it waits for a request.
+/// The maximum capacity of the output buffer that a connection keeps while it waits for a request.
 const KEPT_BYTES: usize = 16 * 1024;
 
-/// Upstream connection that carries one request after another (RFC 9112 §9.3).
+/// An upstream connection that carries one request after another (RFC 9112 §9.3).
 pub(in super::super) struct Connection {
     stream: Stream,
-    /// Bytes that were read but not yet parsed.
+    /// The bytes that were read but not parsed yet.
     pub(super) input: BytesMut,
     read_bytes: usize,
     pub(super) output: Output,
-    /// Cache of header lines; if `None`, each head is parsed.
+    /// The cache of header lines; if `None`, the head of each response is parsed.
     pub(super) known: Option<LineCache>,
-    /// Timer that keeps running between requests, because postponing it costs less than creating a
-    /// new one.
+    /// The connection's timer, which keeps running between requests, because postponing a timer
+    /// costs less than creating one.
     timer: Pin<Box<Sleep>>,
-    /// End of the current wait; if the timer fires earlier, it is reset.
+    /// The end of the current wait; if the timer fires earlier, it is reset.
     deadline: Instant,
-    /// Last time when a request began or a body ended on this connection.
+    /// The last time that a request began or a body ended on this connection.
     pub(in super::super) used: Instant,
 }
 
-/// Bytes to send, and the number of bytes already sent.
+/// The bytes to send, and the number of bytes already sent.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
@@ -68,15 +68,15 @@ impl Connection {
         }
     }
 
-    /// Returns `true` if a request can be sent.
+    /// Returns `true` if a request can be sent over this connection.
     ///
     /// Bytes received without a request are not a response to the next request (RFC 9112 §9.2), and
-    /// an end of file means that the server has closed the connection.
+    /// the end of the stream means that the server has closed the connection.
     pub(in super::super) fn is_quiet(&mut self) -> bool {
         self.input.is_empty() && !self.stream.is_readable()
     }
 
-    /// Frees large buffers before the connection waits for its next request.
+    /// Frees large buffers before the connection becomes idle.
     pub(in super::super) fn rest(&mut self) {
         if self.read_bytes > READ_BYTES {
             self.read_bytes = READ_BYTES;
@@ -106,7 +106,7 @@ impl Connection {
         (connection, self.output, write)
     }
 
-    /// Writes the output; ready when the operating system has accepted all of it.
+    /// Writes the output; ready when the operating system has accepted all bytes.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.output.poll_write(Pin::new(&mut self.stream), cx)
     }
@@ -128,19 +128,20 @@ impl Connection {
             cx,
             &mut self.input
         ))?;
-        // A full read: the response is large, and a larger read saves system calls.
+        // The read filled the buffer: the response is large, and a larger read saves system calls.
         if len == room {
             self.read_bytes = (self.read_bytes * 2).min(MAX_READ_BYTES);
         }
         Poll::Ready(Ok(len))
     }
 
-    /// Starts the timeout of the next wait.
+    /// Starts the timer for the next wait on this connection.
     pub(super) fn start_timer(&mut self, now: Instant, timeout: Duration) {
         self.used = now;
         self.deadline = now + timeout;
         let ends = self.timer.deadline();
-        // Only a timer that fires too late or has fired is moved: usually one comparison.
+        // Only a timer that fires too late or has already fired is reset, so this usually costs one
+        // comparison.
         if ends > self.deadline || ends <= now {
             self.timer.as_mut().reset(self.deadline);
         }
@@ -177,7 +178,7 @@ impl Output {
                 len => self.written += len,
             }
         }
-        // TLS may buffer bytes although it has accepted them.
+        // TLS may accept bytes but buffer them.
         ready!(stream.poll_flush(cx))?;
         self.bytes.clear();
         self.written = 0;

@@ -1,4 +1,4 @@
-//! Response bodies that are being read.
+//! Reading of response bodies.
 
 use std::{
     task::{Context, Poll},
@@ -18,25 +18,25 @@ use super::{
     upload::Upload,
 };
 
-/// Body of a response whose head has been read.
+/// The body of a response whose head has been read.
 #[derive(Debug)]
 pub(in super::super) struct PendingBody {
     pub(super) decoder: Decoder,
-    /// First piece of the body, if it arrived with the head.
+    /// The first piece of the body, if it arrived with the head.
     pub(super) first: Option<Piece>,
     pub(super) has_length: bool,
     pub(super) closes: bool,
-    /// Rest of the request that still has to be sent.
+    /// The rest of the request that still has to be sent.
     pub(super) upload: Option<Box<Upload>>,
-    /// Whether the headers include hop-by-hop headers.
+    /// Whether the response's headers include hop-by-hop headers.
     pub(in super::super) has_hop_headers: bool,
 }
 
-/// Body of a response, read from its connection on demand.
+/// The body of a response, read from its connection on demand.
 #[derive(Debug)]
 pub(in super::super) struct Download {
-    /// Connection, which is returned to the pool at the end of the body; dropping it earlier closes
-    /// it.
+    /// The connection, which is returned to the pool at the end of the body; dropping the
+    /// connection earlier closes it.
     loan: Option<(Box<Connection>, ServerSlot)>,
     decoder: Decoder,
     first: Option<Piece>,
@@ -46,12 +46,12 @@ pub(in super::super) struct Download {
     idle_timeout: Duration,
     /// Whether the timer is running for the current wait.
     is_timed: bool,
-    /// Error to report after the preceding bytes have been passed on.
+    /// The error to report after the preceding bytes have been passed on.
     error: Option<Http1Error>,
 }
 
 impl PendingBody {
-    /// Returns the body if it has arrived completely, and whether its length was announced.
+    /// Returns the body if it has arrived completely, and whether the body's length was announced.
     ///
     /// The connection is then free for the next request.
     pub(in super::super) fn whole(&mut self) -> Option<(Option<Bytes>, bool)> {
@@ -122,8 +122,8 @@ impl Download {
                 Poll::Ready(piece.and_then(frame).map(Ok))
             }
             Poll::Ready(Err(error)) => {
-                // hyper drops unwritten bytes when a body fails, so the error waits for one more
-                // poll, after which they are written.
+                // hyper drops unwritten bytes when a body fails, so the error is delayed until the
+                // next poll, when the bytes have been written.
                 self.cut();
                 self.error = Some(error);
                 cx.waker().wake_by_ref();
@@ -188,7 +188,8 @@ impl Download {
         let uploading = self.uploading.take();
         if let Some((mut connection, slot)) = self.loan.take() {
             connection.used = Instant::now();
-            // Part of the request is still being sent: no other may follow it (RFC 9112 §9.3).
+            // Part of the request is still being sent, and no other request may follow it (RFC 9112
+            // §9.3).
             let closes = self.closes || uploading.is_some();
             give_back(connection, &slot, closes);
         }
@@ -205,15 +206,16 @@ impl Download {
 }
 
 fn give_back(mut connection: Box<Connection>, slot: &ServerSlot, closes: bool) {
-    // Bytes after a response must not answer the next request (RFC 9112 §9.2).
+    // Bytes after a response must not be treated as the response to the next request (RFC 9112
+    // §9.2).
     if !closes && connection.input.is_empty() {
         connection.rest();
         slot.keep(connection);
     }
 }
 
-/// Converts a piece into a frame; returns `None` for trailers that must not be passed on (RFC 9110
-/// §6.5.1).
+/// Converts a piece of the body into a frame; returns `None` for trailers that must not be
+/// forwarded (RFC 9110 §6.5.1).
 fn frame(piece: Piece) -> Option<Frame<Bytes>> {
     match piece {
         Piece::Data(data) => Some(Frame::data(data)),

@@ -1,22 +1,22 @@
-//! Length of a response's body (RFC 9112 §6.3).
+//! Determination of the length of a response's body (RFC 9112 §6.3).
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 
 use super::{super::error::Http1Error, chunks::Chunks};
 
-/// Framing of an HTTP/1 response body.
+/// The framing of an HTTP/1 response body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// The response has no body (rule 1).
+    /// The response has no body (RFC 9112 §6.3, rule 1).
     None,
     Length(u64),
     Chunked,
-    /// The body ends when the connection closes (rule 8).
+    /// The response body ends when the connection is closed (RFC 9112 §6.3, rule 8).
     Close,
 }
 
-/// Decoder of a response body, without I/O.
+/// A decoder for a response body, without I/O.
 #[derive(Debug)]
 pub(super) enum Decoder {
     Done,
@@ -25,11 +25,11 @@ pub(super) enum Decoder {
     Close,
 }
 
-/// Decoded part of a response body.
+/// A decoded piece of a response body.
 #[derive(Debug)]
 pub(super) enum Piece {
     Data(Bytes),
-    /// Trailers; boxed, because they are rare.
+    /// The trailers after the body, boxed because they are rare.
     Trailers(Box<HeaderMap>),
 }
 
@@ -56,7 +56,8 @@ impl Decoder {
         }
     }
 
-    /// Takes the next piece out of the input; `None` at the end, or if more input is needed.
+    /// Takes the next piece of the body out of the input. Returns `None` at the end of the body, or
+    /// if more input is needed.
     ///
     /// # Errors
     ///
@@ -83,7 +84,7 @@ impl Decoder {
         }
     }
 
-    /// Ends the body because the connection has ended.
+    /// Ends the response body because the connection has ended.
     ///
     /// # Errors
     ///
@@ -100,11 +101,11 @@ impl Decoder {
     }
 }
 
-/// Takes the available bytes of the input, but at most `left`.
+/// Takes the available bytes out of the input, but at most `left` bytes.
 pub(super) fn take(input: &mut BytesMut, left: &mut u64) -> Bytes {
     let len = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
     *left -= len as u64;
-    // `split` leaves the remaining capacity to the connection.
+    // `split` leaves the remaining capacity with the connection.
     if len == input.len() {
         input.split().freeze()
     } else {

@@ -1,4 +1,4 @@
-//! Parser of response heads (RFC 9112 §4, §5).
+//! A parser for response heads (RFC 9112 §4, §5).
 
 use std::mem::MaybeUninit;
 
@@ -12,17 +12,17 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Maximum size of a response's head.
+/// The maximum size of a response's head.
 pub(in super::super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// Head of a response, without its headers.
+/// The head of a response, without its headers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in super::super) struct Head {
     pub(in super::super) status: StatusCode,
     pub(super) framing: Framing,
-    /// Whether the connection cannot be reused.
+    /// Whether the connection cannot be reused after the response.
     pub(super) closes: bool,
-    /// Whether the headers include hop-by-hop headers that have not been removed.
+    /// Whether the response's headers include hop-by-hop headers that have not been removed.
     pub(super) has_hop_headers: bool,
 }
 
@@ -33,10 +33,10 @@ impl Head {
     }
 }
 
-/// Result of parsing the bytes received so far.
+/// The result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ParseResult {
-    /// More bytes of the head are needed.
+    /// More bytes of the response head are needed.
     Partial,
     /// An interim response (1xx), which is skipped (RFC 9110 §15.2).
     Interim,
@@ -46,13 +46,13 @@ pub(super) enum ParseResult {
 /// Takes the head of a response out of the input, and stores its headers in `headers`.
 ///
 /// `seen` is the number of input bytes known to be an incomplete head, or 0 for a new head. `known`
-/// is the connection's cache, if any. The previous contents of `headers` may be lost even if the
-/// head is incomplete.
+/// is the connection's cache of header lines, if any. The previous contents of `headers` may be
+/// lost even if the head is incomplete.
 ///
 /// # Errors
 ///
-/// Returns an error if the input is not an HTTP/1.0 or HTTP/1.1 head, if it is too large, or if the
-/// end of the body is ambiguous.
+/// Returns an error if the input is not an HTTP/1.0 or HTTP/1.1 head, if the head is too large, or
+/// if the end of the body is ambiguous.
 pub(super) fn parse(
     input: &mut BytesMut,
     seen: &mut usize,
@@ -68,7 +68,8 @@ pub(super) fn parse(
         return Ok(ParseResult::Final(head));
     }
     let Some(len) = end(input, *seen) else {
-        // A server with another protocol that waits for its client gets a 502 immediately.
+        // If the server uses another protocol and waits for its client, the visitor gets a 502
+        // response immediately.
         if !may_begin(input) {
             return Err(Http1Error::Head("it does not start with a status line"));
         }
@@ -112,11 +113,11 @@ fn parse_complete(
         .ok_or(Http1Error::Head(
             "the status is not a number from 100 to 999",
         ))?;
-    // RFC 9110 §15.2: a client has to accept any of them; only 101 ends the HTTP exchange.
+    // RFC 9110 §15.2: a client has to accept any interim response; only 101 ends the HTTP exchange.
     if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(ParseResult::Interim);
     }
-    // RFC 9112 §2.3: HTTP/1 servers do not send other minor versions, and the parser refuses them.
+    // RFC 9112 §2.3: HTTP/1 servers do not send other minor versions, and the parser rejects them.
     let version = match response.version {
         Some(1) => Version::HTTP_11,
         _ => Version::HTTP_10,
@@ -142,11 +143,11 @@ fn parse_complete(
     head.map(ParseResult::Final)
 }
 
-/// Returns the position of the end of the head, which is after the first empty line.
+/// Returns the position after the first empty line, which ends the response head.
 ///
 /// A recipient may treat a bare line feed as a line end (RFC 9112 §2.2).
 fn end(input: &[u8], seen: usize) -> Option<usize> {
-    // The end may have started within the bytes seen before.
+    // The empty line may have started within the bytes seen before.
     let from = seen.saturating_sub(3);
     memchr::memchr_iter(b'\n', input.get(from..)?).find_map(|at| {
         let next = from + at + 1;

@@ -1,4 +1,4 @@
-//! Cache of the header lines that a server has sent before.
+//! A cache of the header lines that a server has sent before.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 
@@ -9,62 +9,62 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Maximum number of cached status lines, and maximum size of each; a server sends few different
-/// ones.
+/// The maximum number of cached status lines, of which a server sends few different ones, and the
+/// maximum size of each.
 const MAX_STATUSES: usize = 8;
 const MAX_STATUS_BYTES: usize = 64;
-/// Maximum number of cached lines, each of which is represented by one bit.
+/// The maximum number of cached lines, each of which is represented by one bit.
 const MAX_LINES: usize = u32::BITS as usize;
-/// Maximum size of a line that is cached with its value.
+/// The maximum size of a line that is cached with its value.
 const MAX_LINE_BYTES: usize = 512;
 
-/// Cache of the header lines of one connection.
+/// A cache of the header lines received on one connection.
 ///
-/// A server sends nearly the same head each time. A line that equals an earlier one byte for byte
+/// A server sends nearly the same head each time. A line that equals an earlier line byte for byte
 /// has already been validated and has the same meaning, so it costs only one comparison. A head
-/// with any other line is parsed. Together with smaller futures, this saves a sixth of the
+/// that contains any other line is parsed. Together with smaller futures, this saves a sixth of the
 /// instructions for a proxied request.
 #[derive(Debug, Default)]
 pub(super) struct LineCache {
     statuses: Vec<(Box<[u8]>, StatusCode)>,
     lines: Vec<CachedLine>,
-    /// Number of headers in the last response head.
+    /// The number of headers in the last response head.
     count: usize,
 }
 
-/// Header line that was received before.
+/// A header line that was received before.
 #[derive(Debug)]
 struct CachedLine {
-    /// The line including its line end, or only its prefix.
+    /// The whole line including its line end, or only the line's prefix.
     line: Vec<u8>,
-    /// Length of the name, the colon, and the space that follows, if any.
+    /// The length of the line's prefix: the name, the colon, and the space that follows, if any.
     prefix_len: usize,
     name: HeaderName,
-    /// Cached value, which shares no memory with a response; `None` if the value is not cached.
+    /// The cached value, which shares no memory with a response; `None` if the value is not cached.
     value: Option<(HeaderValue, HeaderRole)>,
-    /// Number of different values received since the cached one.
+    /// The number of different values received since the value was cached.
     changes: u8,
 }
 
-/// Line that matches a cached one, with the same value or a different one.
+/// A line that matches a cached one, with the same value or a different one.
 struct MatchedLine {
     len: usize,
     role: HeaderRole,
-    /// Value of the line; `None` if it equals the cached value.
+    /// The value of the line, or `None` if it equals the cached value.
     value: Option<HeaderValue>,
 }
 
-/// Recorder that adds the lines of one response head to the cache.
+/// A recorder that adds the lines of one response head to the cache.
 pub(super) struct LineLearner<'a> {
     known: &'a mut LineCache,
     head: &'a [u8],
-    /// Bit set of the cached lines that occur in the parsed head.
+    /// A bit set of the cached lines that occur in the parsed head.
     used: u32,
 }
 
 impl LineCache {
-    /// Parses a head whose status line and header names are all cached; also returns the head's
-    /// length.
+    /// Parses a response head if its status line and header names are all cached, and also returns
+    /// the head's length.
     ///
     /// Returns `None` if the parser must handle the head; `headers` may then be overwritten.
     pub(super) fn head(
@@ -91,7 +91,8 @@ impl LineCache {
         Some((len, head))
     }
 
-    /// Fills a header map that contains the headers of another head, if the names are the same.
+    /// Sets the values in a header map that contains the headers of another head, if the names are
+    /// the same.
     fn fill_again(
         &mut self,
         lines: &[u8],
@@ -118,8 +119,8 @@ impl LineCache {
         })
     }
 
-    /// Reads the lines up to the empty line; returns their total length, and passes each header to
-    /// `put`.
+    /// Reads the header lines up to the empty line, passes each header to `put`, and returns the
+    /// total length of the lines.
     fn lines(
         &mut self,
         lines: &[u8],
@@ -147,11 +148,13 @@ impl LineCache {
     pub(super) fn learn<'a>(&'a mut self, head: &'a [u8], status: StatusCode) -> LineLearner<'a> {
         let end = memchr::memchr(b'\n', head).map_or(head.len(), |at| at + 1);
         let (line, head) = head.split_at_checked(end).unwrap_or_default();
-        // HTTP/1.0 closes by default (RFC 9112 §9.3), and 1xx are not final: both go to the parser.
+        // HTTP/1.0 connections are closed by default (RFC 9112 §9.3), and 1xx responses are not
+        // final, so both are left to the parser.
         let is_usual = line.starts_with(b"HTTP/1.1 ") && line.ends_with(b"\r\n");
         let is_known = self.statuses.iter().any(|(known, _)| **known == *line);
         if is_usual && !is_known && !status.is_informational() && line.len() <= MAX_STATUS_BYTES {
-            // The oldest is evicted, without counting uses: servers rarely send more than these.
+            // The oldest status line is evicted, without counting uses, because servers rarely send
+            // more status lines than fit.
             if self.statuses.len() == MAX_STATUSES {
                 self.statuses.remove(0);
             }
@@ -164,7 +167,7 @@ impl LineCache {
         }
     }
 
-    /// Looks up a line, which usually follows the same line as in the last head.
+    /// Looks up a header line, which usually follows the same line as in the last head.
     fn line(
         &mut self,
         rest: &[u8],
@@ -212,7 +215,8 @@ impl CachedLine {
         known
     }
 
-    /// Matches a line that has the cached line's name, with the same value or a different one.
+    /// Matches a line that has the same name as the cached line, with the same value or a different
+    /// one.
     fn take(&mut self, rest: &[u8]) -> Option<MatchedLine> {
         if let Some((_, role)) = &self.value
             && rest.starts_with(&self.line)
@@ -227,15 +231,15 @@ impl CachedLine {
         let value = rest.strip_prefix(self.line.get(..self.prefix_len)?)?;
         let end = memchr::memchr(b'\n', value)?;
         let value = value.get(..end)?.strip_suffix(b"\r")?;
-        // Spaces around a value are not part of it (RFC 9112 §5.1): the parser removes them.
+        // Spaces around a value are not part of the value (RFC 9112 §5.1); the parser removes them.
         if value.trim_ascii().len() != value.len() {
             return None;
         }
         let value = HeaderValue::from_bytes(value).ok()?;
         let role = HeaderRole::of(&self.name, value.as_bytes());
         let len = self.prefix_len + end + 1;
-        // Copying a value that changes with each response (a date, a cookie) each time is not
-        // worthwhile: it is copied after 1, 2, 4, 8 … changes.
+        // It is not worthwhile to copy a value that changes with each response (a date, a cookie)
+        // each time, so it is copied after 1, 2, 4, 8 … changes.
         self.changes = self.changes.wrapping_add(1);
         if self.changes.is_power_of_two() {
             self.keep(rest.get(..len)?, value.clone(), role);
@@ -257,7 +261,7 @@ impl CachedLine {
 }
 
 impl LineLearner<'_> {
-    /// Caches the next line of the head, as parsed.
+    /// Caches the next parsed line of the response head.
     pub(super) fn add(&mut self, line: &httparse::Header<'_>, name: &HeaderName) {
         let end = memchr::memchr(b'\n', self.head).map_or(self.head.len(), |at| at + 1);
         let (raw, rest) = self.head.split_at_checked(end).unwrap_or_default();
@@ -283,8 +287,8 @@ impl LineLearner<'_> {
     }
 }
 
-/// Returns the number of bytes before the value; `None` for a line with unusual spaces or an
-/// unusual line end.
+/// Returns the number of bytes before the value of a line, or `None` if the line has unusual spaces
+/// or an unusual line end.
 fn prefix_len(raw: &[u8], line: &httparse::Header<'_>) -> Option<usize> {
     let after_name = raw.strip_prefix(line.name.as_bytes())?;
     let after_colon = after_name.strip_prefix(b":")?;

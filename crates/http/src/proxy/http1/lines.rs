@@ -1,4 +1,4 @@
-//! Roles of a response's headers, and the framing that results from all headers.
+//! The roles of a response's headers, and the framing that results from the headers together.
 
 use http::{
     HeaderMap, HeaderName, StatusCode, Version,
@@ -7,33 +7,34 @@ use http::{
 
 use super::{super::headers, Http1Error, framing::Framing, head::Head};
 
-/// Maximum number of headers of a response.
+/// The maximum number of headers in a response.
 pub(super) const MAX_HEADERS: usize = 100;
-/// Maximum length of a body: clients with signed numbers would treat a larger length as negative.
+/// The maximum length of a body. Clients that use signed numbers would treat a larger length as
+/// negative.
 const MAX_LENGTH: u64 = i64::MAX as u64;
 
-/// Role of a header for the message and the current hop.
+/// The role of a header in framing the message and on the current hop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderRole {
-    /// End-to-end header, which is passed to the client.
+    /// An end-to-end header, which is passed to the client.
     EndToEnd,
-    /// `Content-Length`; `None` if the value is not a single number.
+    /// A `Content-Length` header; `None` if the value is not a single number.
     Length(Option<u64>),
-    /// `Transfer-Encoding`; `true` if the only coding is `chunked`.
+    /// A `Transfer-Encoding` header; `true` if the only coding is `chunked`.
     Coding(bool),
     KeepAlive,
     Close,
-    /// Other hop-by-hop header, which has to be examined.
+    /// Another hop-by-hop header, which has to be examined.
     HopByHop,
-    /// Hop-by-hop header that is irrelevant for the proxy.
+    /// A hop-by-hop header that is irrelevant to the proxy.
     Dropped,
 }
 
 impl HeaderRole {
     pub(super) fn of(name: &HeaderName, value: &[u8]) -> Self {
         let name = name.as_str();
-        // RFC 9110 §7.6.1, RFC 9112 §6.1, §6.2. By length first, so that most names cost one
-        // comparison.
+        // RFC 9110 §7.6.1, RFC 9112 §6.1, §6.2. The length is compared first, so that most names
+        // cost only one comparison.
         match name.len() {
             14 if name == "content-length" => Self::Length(headers::decimal(value)),
             17 if name == "transfer-encoding" => {
@@ -57,12 +58,12 @@ impl HeaderRole {
     }
 }
 
-/// Properties of a response that its headers establish.
+/// The properties of a response that follow from its headers.
 #[derive(Default)]
 pub(super) struct ResponseFacts {
     coding: Coding,
     lengths: usize,
-    /// Body length, if it is given by a number on a separate line.
+    /// The body length, if a `Content-Length` line contains a single number.
     length: Option<u64>,
     closes: bool,
     keeps: bool,
@@ -89,7 +90,8 @@ impl ResponseFacts {
             }
             HeaderRole::HopByHop => self.has_hop_headers = true,
             HeaderRole::Coding(is_chunked) => {
-                // Exactly one `chunked`: applying it twice is forbidden (RFC 9112 §6.1, §7.1).
+                // Exactly one `chunked` is accepted, because applying the coding twice is forbidden
+                // (RFC 9112 §6.1, §7.1).
                 self.coding = if is_chunked && self.coding == Coding::None {
                     Coding::Chunked
                 } else {
@@ -110,7 +112,8 @@ impl ResponseFacts {
         true
     }
 
-    /// Determines framing and persistence; `headers` contains the headers that were not removed.
+    /// Determines the framing of the response and the persistence of the connection; `headers`
+    /// contains the headers that were not removed.
     pub(super) fn head(
         mut self,
         headers: &mut HeaderMap,
@@ -118,8 +121,8 @@ impl ResponseFacts {
         version: Version,
         is_head: bool,
     ) -> Result<Head, Http1Error> {
-        // Length together with chunks: the chunks apply, and the connection ends, because this may
-        // be request smuggling (RFC 9112 §6.3, rule 3).
+        // If there are both a length and chunks, the chunks apply and the connection ends, because
+        // this may be request smuggling (RFC 9112 §6.3, rule 3).
         self.closes |= self.coding == Coding::Chunked && self.lengths > 0;
         if self.has_hop_headers {
             self.closes |= headers::has_token(headers, &CONNECTION, "close");
@@ -129,8 +132,8 @@ impl ResponseFacts {
         Ok(Head {
             status,
             framing,
-            // RFC 9112 §9.3: `close`, a body that ends with the connection, or HTTP/1.0 without
-            // `keep-alive`.
+            // RFC 9112 §9.3: the connection closes after `close`, after a body that ends with the
+            // connection, or after HTTP/1.0 without `keep-alive`.
             closes: self.closes
                 || framing == Framing::Close
                 || (version == Version::HTTP_10 && !self.keeps),
@@ -147,16 +150,16 @@ impl ResponseFacts {
     ) -> Result<Framing, Http1Error> {
         let is_coded = self.coding != Coding::None;
         if self.coding == Coding::Other {
-            // RFC 9112 §7.4: without `TE` only `chunked` may be sent.
+            // RFC 9112 §7.4: without `TE`, a server may send only `chunked`.
             return Err(Http1Error::Head("the transfer coding was not requested"));
         }
         if is_coded && version == Version::HTTP_10 {
-            // RFC 9112 §6.1: faulty framing.
+            // RFC 9112 §6.1: the framing is faulty.
             return Err(Http1Error::Head("HTTP/1.0 does not support chunks"));
         }
         // RFC 9112 §6.3, rule 1.
         let is_bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        // The chunks determine the end of the body (RFC 9112 §6.3). Without a body no length is
+        // The chunks determine the end of the body (RFC 9112 §6.3). Without a body, no length is
         // needed (RFC 9110 §8.6).
         if self.lengths > 0 && (is_bodiless || is_coded) {
             headers.remove(CONTENT_LENGTH);
@@ -174,7 +177,7 @@ impl ResponseFacts {
         })
     }
 
-    /// Returns the length that all `Content-Length` lines agree on (RFC 9110 §8.6, RFC 9112 §6.3,
+    /// Returns the length on which all `Content-Length` lines agree (RFC 9110 §8.6, RFC 9112 §6.3,
     /// rule 5).
     fn one_length(&self, headers: &mut HeaderMap) -> Result<u64, Http1Error> {
         let wrong = Http1Error::Head("the Content-Length is not a single number");

@@ -7,10 +7,10 @@ use super::{
     head::{self, ParseResult},
 };
 
-/// Reader that parses a response like the proxy does for an upstream, without I/O.
+/// A reader that parses a response in the same way as the proxy, without I/O.
 ///
-/// The reader accepts bytes as they arrive and returns parts of the response. The division of the
-/// bytes into pieces makes no difference.
+/// The reader accepts bytes as they arrive and returns parts of the response. It makes no
+/// difference how the bytes are divided into pieces.
 ///
 /// # Example
 ///
@@ -33,24 +33,24 @@ pub struct ResponseReader {
     input: BytesMut,
     seen: usize,
     is_head: bool,
-    /// Decoder of the body; `None` until the head is complete.
+    /// The decoder of the body; `None` until the head is complete.
     decoder: Option<Decoder>,
 }
 
-/// Part of a response.
+/// A part of a response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ResponsePart {
-    /// Status and headers, without the usual hop-by-hop headers.
+    /// The status and headers, without the usual hop-by-hop headers.
     Head(StatusCode, HeaderMap),
-    /// Bytes of the response body.
+    /// A piece of the response body.
     Data(Bytes),
     /// Trailers after the response body.
     Trailers(HeaderMap),
 }
 
 impl ResponseReader {
-    /// Creates a reader for the response to a request with this method.
+    /// Creates a reader for the response to a request with the given method.
     pub fn new(method: &Method) -> Self {
         Self {
             input: BytesMut::new(),
@@ -65,7 +65,8 @@ impl ResponseReader {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Returns the next part; `None` at the end of the response, or if more bytes are needed.
+    /// Returns the next part of the response, or `None` at the end of the response or if more bytes
+    /// are needed.
     ///
     /// # Errors
     ///
@@ -80,7 +81,7 @@ impl ResponseReader {
         }))
     }
 
-    /// Ends the response because the connection has ended.
+    /// Ends the response because the connection to the server has ended.
     ///
     /// # Errors
     ///
@@ -97,7 +98,7 @@ impl ResponseReader {
         self.decoder.as_ref().is_some_and(Decoder::is_done)
     }
 
-    /// Returns the bytes that do not belong to a returned part.
+    /// Returns the bytes that do not belong to a part returned so far.
     pub fn rest(&self) -> &[u8] {
         &self.input
     }

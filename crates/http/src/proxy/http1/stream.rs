@@ -1,4 +1,4 @@
-//! Byte streams to a server.
+//! Byte streams to an upstream server.
 
 use std::{
     io,
@@ -14,19 +14,20 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Byte stream to a server, after the TLS handshake, if any.
+/// A byte stream to an upstream server, after the TLS handshake, if any.
 #[derive(Debug)]
 pub(in super::super) enum Stream {
     Tcp(TcpStream),
     Tls(Box<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>),
     #[cfg(unix)]
     Unix(tokio::net::UnixStream),
-    /// Read half of a connection whose request is still being sent by another task.
+    /// The read half of a connection whose request is still being sent by another task.
     Read(ReadHalf<Box<Self>>),
 }
 
 impl Stream {
-    /// Returns `true` if reading would return bytes, the end or an error without waiting.
+    /// Returns `true` if a read would return bytes, the end of the stream or an error without
+    /// waiting.
     pub(super) fn is_readable(&mut self) -> bool {
         let mut byte = [0];
         let read = match self {
@@ -41,7 +42,7 @@ impl Stream {
                     .is_ready();
             }
         };
-        // Only `WouldBlock` means that the server is connected and silent.
+        // Only `WouldBlock` means that the connection is open and the server has sent nothing.
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
@@ -104,7 +105,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Stream preceded by bytes that were read too early: those after a 101 response.
+/// A stream preceded by bytes that were read too early, which are the bytes after a 101 response.
 #[derive(Debug)]
 pub(in super::super) struct Rewind {
     pub(super) first: Bytes,

@@ -1,4 +1,4 @@
-//! Tests with responses of every framing, whose bytes are divided in every way.
+//! Tests with responses that use each kind of framing. The bytes are divided in every possible way.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -6,14 +6,14 @@ use proptest::prelude::*;
 
 use super::{ResponsePart, ResponseReader};
 
-/// Result of a reader after some bytes and the end of the connection.
+/// The result of a reader that received some bytes and the end of the connection.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Read {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
     trailers: HeaderMap,
-    /// Whether the end of the response was reached; the bytes that follow belong to no response.
+    /// Whether the end of the response was reached; the bytes after the end belong to no response.
     is_done: bool,
     rest: Vec<u8>,
     error: bool,
@@ -56,7 +56,7 @@ fn read<'a>(method: &Method, parts: impl IntoIterator<Item = &'a [u8]>, ends: bo
     read
 }
 
-/// Returns the result; for a failed response, only the error is kept.
+/// Returns the reader's result; for a failed response, only the error is kept.
 fn outcome(read: Read) -> Read {
     if read.error {
         Read {
@@ -72,14 +72,15 @@ fn at_once(method: &Method, response: &[u8]) -> Read {
     outcome(read(method, [response], true))
 }
 
-/// Method and response, with the expected body and rest if the response is valid.
+/// A method and a response, with the expected body and remaining bytes if the response is valid.
 type Case = (
     &'static str,
     &'static [u8],
     Option<(&'static [u8], &'static [u8])>,
 );
 
-/// Responses with the expected body and rest, or `None` if the response is refused.
+/// The test cases: methods and responses, with the expected body and remaining bytes, or `None` if
+/// the response is rejected.
 const TABLE: &[Case] = &[
     ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", Some((b"hello", b""))),
     ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1", Some((b"hello", b"HTTP/1.1"))),
@@ -232,7 +233,8 @@ fn everything_is_limited() {
             let response = format!("{start}{}{end}", repeated.repeat(times));
             let whole = at_once(&Method::GET, response.as_bytes());
             assert_eq!(whole.error, is_error, "{start:?} {repeated:?} {times}");
-            // Unterminated input is not waited for either, unless it is small.
+            // The reader does not wait for the end of unterminated input either, unless the input
+            // is small.
             let endless = format!("{start}{}", repeated.repeat(times));
             let begun = read(&Method::GET, [endless.as_bytes()], false);
             let is_large = is_error && limit > 100;

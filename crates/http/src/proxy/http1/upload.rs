@@ -1,4 +1,4 @@
-//! Request bodies that are being sent.
+//! Sending of request bodies.
 
 use std::{
     io::Write as _,
@@ -23,10 +23,10 @@ use super::{
     stream::Stream,
 };
 
-/// Maximum number of bytes gathered for one write.
+/// The maximum number of body bytes that are gathered for one write.
 const MAX_GATHERED_BYTES: usize = 64 * 1024;
 
-/// Body of a request, with the amount that still has to be sent.
+/// The body of a request, with the amount that still has to be sent.
 #[derive(Debug)]
 pub(in super::super) struct Upload {
     body: RequestBody,
@@ -40,7 +40,7 @@ enum Sending {
     Done,
 }
 
-/// Error for a client that disconnected or sent a body that differs from the announced length.
+/// An error for a client that disconnected, or sent a body that does not have the announced length.
 #[derive(Debug)]
 pub(super) struct ClientBroke;
 
@@ -59,7 +59,8 @@ impl Upload {
         self.sending == Sending::Done
     }
 
-    /// Gathers the client's data; ready if there is enough for a write, or no more data.
+    /// Gathers the client's data; ready if there is enough data for a write or no more data is
+    /// available.
     pub(super) fn poll_gather(
         &mut self,
         cx: &mut Context<'_>,
@@ -82,7 +83,7 @@ impl Upload {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends the rest of the body after the response has begun.
+    /// Sends the rest of the request's body after the response has begun.
     pub(super) async fn run(mut self, mut output: Output, mut write: WriteHalf<Box<Stream>>) {
         let mut is_sent = false;
         let sending = std::future::poll_fn(|cx| {
@@ -112,7 +113,8 @@ impl Upload {
         match &mut self.sending {
             _ if data.is_empty() => {}
             Sending::Length(left) => {
-                // More than announced would be mistaken for another request (RFC 9112 §6.2, §11.2).
+                // Bytes beyond the announced length would be mistaken for another request (RFC 9112
+                // §6.2, §11.2).
                 *left = left.checked_sub(data.len() as u64).ok_or(ClientBroke)?;
                 output.extend_from_slice(data);
                 // A body with a known length is not polled for its end.
@@ -137,11 +139,12 @@ impl Upload {
         output: &mut Vec<u8>,
     ) -> Result<(), ClientBroke> {
         match std::mem::replace(&mut self.sending, Sending::Done) {
-            // RFC 9112 §8: fewer bytes than announced.
+            // RFC 9112 §8: the body has fewer bytes than announced.
             Sending::Length(1..) => return Err(ClientBroke),
             Sending::Chunked => {
                 output.extend_from_slice(b"0\r\n");
-                // RFC 9112 §7.1.2; `trailers::keep` has selected those that may pass.
+                // RFC 9112 §7.1.2; `trailers::keep` has removed the trailers that must not be
+                // forwarded.
                 for (name, value) in trailers.into_iter().flatten() {
                     for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
                         output.extend_from_slice(part);
@@ -155,7 +158,7 @@ impl Upload {
     }
 }
 
-/// Framing of a request's body.
+/// The framing of a request's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
     None,
@@ -164,8 +167,8 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// Returns the framing based on the body itself, because the header may be wrong (RFC 9112
-    /// §6.3).
+    /// Returns the framing of a request's body, based on the body itself, because the header may be
+    /// wrong (RFC 9112 §6.3).
     pub(super) fn of(body: &impl Body) -> Self {
         if body.is_end_stream() {
             return Self::None;
@@ -177,7 +180,7 @@ impl Framing {
     }
 }
 
-/// Writes the head.
+/// Writes the head of a request.
 ///
 /// `HeaderName` and `HeaderValue` contain no line ends, so nothing can be injected (RFC 9112
 /// §11.1).
@@ -190,7 +193,8 @@ pub(super) fn write(
     write_line(output, request);
     let mut has_length = false;
     for (name, value) in &request.headers {
-        // Both are written below, according to the body: never both together (RFC 9112 §6.2).
+        // Either `Content-Length` or `Transfer-Encoding` is written below, depending on the body,
+        // but never both (RFC 9112 §6.2).
         if *name == CONTENT_LENGTH {
             has_length = true;
             continue;
@@ -207,7 +211,8 @@ pub(super) fn write(
         added.write(output);
     }
     match framing {
-        // RFC 9110 §8.6: a POST without a body sends `0`; only the client's own header is repeated.
+        // RFC 9110 §8.6: a POST without a body has length `0`; only the client's own header is
+        // repeated.
         Framing::None if has_length => output.extend_from_slice(b"content-length: 0\r\n\r\n"),
         Framing::None => output.extend_from_slice(b"\r\n"),
         Framing::Chunked => output.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n"),
@@ -225,7 +230,7 @@ fn write_line(output: &mut Vec<u8>, request: &Parts) {
     let target = request.uri.path_and_query();
     let target = target.map_or("/", PathAndQuery::as_str).as_bytes();
     if !matches!(target, [b'/' | b'*', ..]) {
-        // A query without a path, from a target in absolute form, begins with `/` in origin form
+        // If a target in absolute form has a query but no path, the origin form begins with `/`
         // (RFC 9112 §3.2.1).
         output.push(b'/');
     }

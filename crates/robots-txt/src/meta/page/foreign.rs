@@ -1,15 +1,15 @@
-//! Surrounding elements that change the meaning of a tag.
+//! Tracking of the elements around a tag that change its meaning.
 
 use html5gum::State;
 
-/// Maximum number of nested elements that are tracked; deeper elements are ignored.
+/// The maximum number of nested elements that are tracked; more deeply nested elements are ignored.
 const MAX_DEPTH: usize = 100;
 
-/// Open elements that change the meaning of the tags inside them.
+/// The open elements that change the meaning of the tags inside them.
 ///
-/// No tree is built, so that memory and time are bounded: only the beginnings and ends of SVG, of
-/// `MathML`, of HTML inside these, and of templates are tracked; the content of templates is not
-/// part of the page.
+/// To limit memory and time, no tree is built. Only the beginnings and ends of SVG, of `MathML`, of
+/// HTML inside SVG or `MathML`, and of templates are tracked. The content of templates is not part
+/// of the page.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
     open: Vec<Open>,
@@ -20,18 +20,18 @@ pub(super) struct Surroundings {
 enum Open {
     Svg,
     Math,
-    /// Name of an SVG or `MathML` element that contains HTML.
+    /// The name of an SVG or `MathML` element that contains HTML.
     Island(&'static [u8]),
     Template,
 }
 
-/// SVG elements that contain HTML (WHATWG HTML §13.2.6.5, integration points).
+/// The SVG elements that contain HTML (WHATWG HTML §13.2.6.5, integration points).
 const SVG_ISLANDS: [&[u8]; 3] = [b"foreignobject", b"desc", b"title"];
 
-/// `MathML` elements that contain HTML.
+/// The `MathML` elements that contain HTML.
 const MATH_ISLANDS: [&[u8]; 5] = [b"mi", b"mo", b"mn", b"ms", b"mtext"];
 
-/// HTML elements that end surrounding SVG and `MathML` elements (WHATWG HTML §13.2.6.5).
+/// The HTML elements that end surrounding SVG and `MathML` elements (WHATWG HTML §13.2.6.5).
 const BREAKING_OUT: [&[u8]; 44] = [
     b"b",
     b"big",
@@ -115,7 +115,7 @@ impl Surroundings {
         None
     }
 
-    /// Processes an end tag.
+    /// Processes an end tag, which may end an open element.
     pub(super) fn end(&mut self, name: &[u8]) {
         match (name, self.open.last()) {
             (b"template", _) if self.templates > 0 => {
@@ -123,7 +123,8 @@ impl Surroundings {
                 self.open.pop();
                 self.templates -= 1;
             }
-            // WHATWG HTML §13.2.6.5: these two end tags also end SVG and `MathML`.
+            // WHATWG HTML §13.2.6.5: these two end tags also end surrounding SVG and `MathML`
+            // elements.
             (b"p" | b"br", _) => {
                 while self.is_foreign() {
                     self.open.pop();
@@ -156,7 +157,7 @@ impl Surroundings {
     }
 }
 
-/// Returns the tokenizer state for the text of an HTML element, if that text is not parsed as
+/// Returns the tokenizer state for the content of an HTML element, if the content is not parsed as
 /// usual.
 ///
 /// `noscript` is parsed as usual, because robots run no scripts (WHATWG HTML §13.2.6.4.4, scripting

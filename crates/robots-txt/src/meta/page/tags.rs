@@ -1,4 +1,4 @@
-//! Search for the META tags of a page.
+//! A search for the META tags of a page.
 
 use std::convert::Infallible;
 
@@ -6,15 +6,15 @@ use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::foreign::Surroundings;
 
-/// Maximum length of a tag or attribute name that is stored: longer than all relevant names.
+/// The maximum length of a tag or attribute name that is stored; all relevant names are shorter.
 const MAX_NAME_BYTES: usize = 32;
 
-/// Maximum length of an attribute value that is stored.
+/// The maximum length of an attribute value that is stored.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Calls `found` with the name and content of each META tag that has both.
 ///
-/// Memory is bounded regardless of the size of the page, and no tag is reported twice.
+/// Memory use is bounded regardless of the size of the page, and no tag is reported twice.
 pub(super) fn each_meta_tag(html: &[u8], found: impl FnMut(&[u8], &[u8])) {
     let finder = Finder {
         found,
@@ -28,11 +28,11 @@ pub(super) fn each_meta_tag(html: &[u8], found: impl FnMut(&[u8], &[u8])) {
         name: None,
         content: None,
     };
-    // Reading from memory cannot fail, and no tokens are emitted.
+    // Reading from memory cannot fail, and the emitter emits no tokens.
     let Ok(()) = Tokenizer::new_with_emitter(html, finder).finish();
 }
 
-/// Emitter for the tokenizer that stores the relevant parts of META tags.
+/// An emitter for the tokenizer that stores the relevant parts of META tags.
 struct Finder<F> {
     found: F,
     surroundings: Surroundings,
@@ -64,7 +64,7 @@ impl<F: FnMut(&[u8], &[u8])> Finder<F> {
         self.content = None;
     }
 
-    /// Prepares to store the value of a relevant attribute, unless the attribute is repeated.
+    /// Prepares to store the value of the current attribute if it is relevant and not repeated.
     fn begin_value(&mut self) {
         self.target = None;
         if self.is_end_tag || self.tag.as_bytes() != b"meta" {
@@ -81,7 +81,7 @@ impl<F: FnMut(&[u8], &[u8])> Finder<F> {
         }
     }
 
-    /// Ends an attribute, including one without a value.
+    /// Ends the current attribute, which may have no value.
     fn end_attribute(&mut self) {
         self.begin_value();
         self.target = None;
@@ -140,7 +140,7 @@ impl<F: FnMut(&[u8], &[u8])> Emitter for Finder<F> {
             return None;
         }
         let state = self.surroundings.start(tag, self.is_self_closing);
-        // `meta` has just ended surrounding SVG and `MathML`, so it is never foreign here.
+        // The `meta` tag has just ended surrounding SVG and `MathML`, so it is never foreign here.
         if tag == b"meta"
             && !self.surroundings.is_in_template()
             && let (Some(name), Some(content)) = (&self.name, &self.content)
@@ -184,7 +184,7 @@ impl<F: FnMut(&[u8], &[u8])> Emitter for Finder<F> {
     fn emit_current_doctype(&mut self) {}
 }
 
-/// Name of a tag or an attribute; empty if it is too long.
+/// The name of a tag or an attribute; empty if it is too long.
 #[derive(Clone, Copy, Default)]
 struct Name {
     bytes: [u8; MAX_NAME_BYTES],
@@ -201,7 +201,7 @@ impl Name {
         if let Some(room) = self.bytes.get_mut(self.length..end) {
             room.copy_from_slice(part);
         }
-        // The length grows even without room, which marks names that are too long.
+        // The length also grows when the buffer is full, which marks names that are too long.
         self.length = end;
     }
 

@@ -1,4 +1,4 @@
-//! Tests that responses equal those of hyper and keep their order.
+//! Tests that responses equal hyper's responses and are sent in order.
 
 use std::fmt::Write as _;
 
@@ -152,7 +152,7 @@ proptest! {
     ) {
         let mut input: String = heads.concat();
         input.push_str(LAST);
-        // The rest of a refused request must not be lost with its response.
+        // The rest of a refused request must not be lost when the response is sent.
         prop_assume!(input.len() < 1000);
         same_as_hyper(&input, piece);
     }
@@ -170,7 +170,8 @@ fn odd_request_between_plain_ones_is_answered_in_order() {
     }
 }
 
-/// RFC 9110 §8.6: no response with status 1xx or 204 has a length, even if the service sets one.
+/// RFC 9110 §8.6: a response with status 1xx or 204 has no length, even if the service sets a
+/// length.
 #[test]
 fn response_without_a_body_has_no_length() {
     for path in ["/none-length", "/switched-length"] {

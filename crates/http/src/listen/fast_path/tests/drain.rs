@@ -1,4 +1,4 @@
-//! Tests of connections while a listener shuts down.
+//! Tests of connections while a listener is shutting down.
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ mod talk;
 
 use std::time::Duration;
 
-/// Request after which the connection ends.
+/// A request after which the connection ends.
 const LAST: &str = "GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-/// Timeout that is longer than any test.
+/// A timeout that is longer than any test.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! Test service with responses of all kinds.
+//! A test service with responses of all kinds.
 
 use std::{
     convert::Infallible,
@@ -26,14 +26,14 @@ use super::super::super::{
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type AnyBody = UnsyncBoxBody<Bytes, BoxError>;
 
-/// Service whose response depends on the path and repeats the request in its body.
+/// A service whose response depends on the request's path and repeats the request in its body.
 #[derive(Clone, Default)]
 pub(super) struct Site<const IS_PLAIN: bool>(pub(super) Arc<ReceivedRequest>);
 
 #[derive(Default)]
 pub(super) struct ReceivedRequest {
     requests: AtomicUsize,
-    /// Number of requests that did not reach hyper.
+    /// The number of requests that did not reach hyper.
     pub(super) plain: AtomicUsize,
     pub(super) pieces: AtomicUsize,
     pub(super) was_cancelled: AtomicBool,
@@ -41,7 +41,7 @@ pub(super) struct ReceivedRequest {
     pub(super) go: Notify,
 }
 
-/// Pre-encoded head of a redirect.
+/// A pre-encoded head of a redirect.
 #[derive(Debug)]
 pub(super) struct Elsewhere;
 
@@ -65,7 +65,7 @@ impl ReadyHead for Elsewhere {
     }
 }
 
-/// Future that records when it is dropped.
+/// A future that records when it is dropped.
 struct DropRecorder(Arc<ReceivedRequest>);
 
 impl Drop for DropRecorder {
@@ -125,7 +125,7 @@ impl<const IS_PLAIN: bool> HttpService for Site<IS_PLAIN> {
     }
 }
 
-/// Changes headers as a service might do after reading a request.
+/// Changes headers as a service might do after it has read a request.
 fn change(headers: &mut HeaderMap) {
     for value in headers.values_mut() {
         *value = HeaderValue::from_static("another");
@@ -198,7 +198,7 @@ fn by_path(path: &str, request: &Request<RequestContext>) -> Response<AnyBody> {
     response
 }
 
-/// Returns the lengths that are announced for a body of four bytes.
+/// Returns the `Content-Length` values that are announced for a body of four bytes.
 fn said_lengths(path: &str) -> Option<&'static [&'static str]> {
     Some(match path {
         "/cut-length" | "/short" => &["10"],
@@ -244,7 +244,7 @@ fn nothing() -> AnyBody {
     body.boxed_unsync()
 }
 
-/// Returns a body of unknown length, which may be cut off.
+/// Returns a body of unknown length, which may end early.
 fn pieces(pieces: &[&'static str], is_cut: bool) -> AnyBody {
     let pieces = pieces
         .iter()
@@ -255,7 +255,7 @@ fn pieces(pieces: &[&'static str], is_cut: bool) -> AnyBody {
     StreamBody::new(pieces.chain(waits).chain(end)).boxed_unsync()
 }
 
-/// Returns body pieces of all sizes, no two alike, and in total larger than one read of the client.
+/// Returns body pieces of different sizes, which are in total larger than one read of the client.
 fn large_pieces(is_long: bool) -> Response<AnyBody> {
     let sizes = [
         5, 20_000, 3, 16_384, 16_383, 70_000, 1, 40_000, 100_000, 4000,

@@ -32,7 +32,7 @@ use super::{
     site::{ReceivedRequest, Site},
 };
 
-/// Test connection, from the client's side.
+/// A test connection, from the client's side.
 pub(super) struct TestConnection {
     client: UnixStream,
     pub(super) seen: Arc<ReceivedRequest>,
@@ -68,11 +68,11 @@ impl TestConnection {
     }
 
     pub(super) async fn send(&mut self, bytes: &[u8]) {
-        // A refused client may not be read to the end.
+        // The requests of a refused client may not be read to the end.
         let _ = self.client.write_all(bytes).await;
     }
 
-    /// Reads until the end of the connection.
+    /// Reads and returns all data until the end of the connection.
     pub(super) async fn rest(&mut self) -> String {
         let mut bytes = Vec::new();
         let reading = self.client.read_to_end(&mut bytes);
@@ -80,7 +80,7 @@ impl TestConnection {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Reads until the received bytes end with `end`.
+    /// Reads and returns data until the received bytes end with `end`.
     pub(super) async fn until(&mut self, end: &str) -> String {
         let mut bytes = Vec::new();
         while !bytes.ends_with(end.as_bytes()) {
