@@ -614,7 +614,7 @@ fn a_hangup_reloads_the_filter_and_an_invalid_file_changes_nothing() {
     server.signal("HUP");
     eventually("the log warns that nothing is filtered", || {
         let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
-        log.contains("nothing is filtered")
+        log.contains("no paths are filtered on the site")
     });
 }
 

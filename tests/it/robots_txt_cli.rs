@@ -88,7 +88,7 @@ fn check_names_rule_line_and_group() {
     );
     let output = fed(&["check", "--user-agent", "OtherBot", "/a", "/b"], FILE);
     assert_eq!(output.status.code(), Some(0));
-    assert!(stdout(&output).contains("group of line 1, for all robots"));
+    assert!(stdout(&output).contains("group at line 1, for all robots"));
 }
 
 #[test]

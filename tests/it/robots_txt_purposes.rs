@@ -225,7 +225,8 @@ fn a_robot_refused_everything_is_not_redirected_to_heaven_either() {
             let why = "this site refuses all robots with the purpose ai-training";
             let line = format!("robots.txt  Robot heaven is refused too: {why}.\n");
             let is_told = explained.contains(&line);
-            let counted = explained.contains("robots.txt  The request passes and is counted: ");
+            let counted =
+                explained.contains("robots.txt  The request passes and is counted, because ");
             match status {
                 403 | 429 => assert!(is_told && text.contains(why), "{text} {explained}"),
                 _ => {

@@ -22,7 +22,7 @@ use robot_detection_operations::robots::{self, ListRobots, RobotView};
 /// Number of robots on a page.
 const PAGE_ROWS: usize = 100;
 
-// The ID is shown below the name and has no column of its own.
+// The ID is shown below the name and has no separate column.
 const COLUMNS: [SortColumn; 5] = [
     SortColumn::name("name", "Robot"),
     SortColumn::name("purpose", "Purpose"),

@@ -240,7 +240,7 @@ fn settings_without_effect_are_rejected() {
         (slow().per(Duration::ZERO), "per_seconds", "longer than 0"),
         (slow().methods([""; 0]), "methods", "the list is empty"),
         (slow().methods(["a b"]), "methods", "method name"),
-        (slow().hosts(["a/b"]), "hosts", "not a host name"),
+        (slow().hosts(["a/b"]), "hosts", "invalid host name"),
     ] {
         let refused = Policy::builder().rule(rule).build().unwrap_err();
         let PolicyError::Rule {

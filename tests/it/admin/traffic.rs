@@ -226,7 +226,7 @@ async fn an_invalid_parameter_is_rejected_with_the_valid_ones() {
         ("sites?sort=name", "parameter"),
         (
             "robots/bundled/googlebot?robot=bingbot",
-            "on a robot's page",
+            "is not supported on a robot",
         ),
         ("api/v1/traffic?by=robot,page", "by must be one of robot"),
         ("api/v1/traffic/series?step=1", "parameter"),

@@ -110,7 +110,7 @@ async fn a_file_applies_from_the_first_request_and_when_it_changes() {
     assert!(
         house
             .doctor(&["--offline"])
-            .contains("ok    list closed: 1 network of closed.txt")
+            .contains("ok    list closed: 1 network from closed.txt")
     );
     house.write("closed.txt", "198.51.100.0/24\n");
     // The file is checked every few seconds.

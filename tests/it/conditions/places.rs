@@ -183,9 +183,9 @@ async fn an_active_policy_picks_up_a_new_file_and_a_damaged_file_changes_nothing
     let records = odd.len() - 300;
     odd[records..records + 60].fill(0xff);
     for (bytes, told) in [
-        (&whole[..whole.len() / 2], "or damaged"),
-        (&b""[..], "or damaged"),
-        (&b"<html>no</html>"[..], "or damaged"),
+        (&whole[..whole.len() / 2], "not in MaxMind format"),
+        (&b""[..], "not in MaxMind format"),
+        (&b"<html>no</html>"[..], "not in MaxMind format"),
         (&odd[..], "damaged"),
         (
             &other[..],

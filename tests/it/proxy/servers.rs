@@ -385,7 +385,7 @@ fn connections_stay_on_their_thread() {
 #[test]
 fn an_invalid_set_of_servers_is_rejected() {
     for (servers, reason) in [
-        (&[][..], "needs a server"),
+        (&[][..], "needs at least one server"),
         (&["http://a", "http://b/app"], "different path"),
         (&["http://a", "ftp://b"], "the scheme"),
         (&["http://a"; 65], "at most 64 servers, but 65"),

@@ -31,10 +31,13 @@ fn faults() -> Vec<(Reply, &'static str)> {
         (Reply::text(""), "empty"),
         (Reply::text("\r\n\r\n"), "empty"),
         (Reply::text(b"robot-id: a\0b\n".as_slice()), "binary"),
-        (Reply::text(vec![b'#'; 6_000_000]), "over 5000000 bytes"),
+        (
+            Reply::text(vec![b'#'; 6_000_000]),
+            "larger than the maximum of 5000000 bytes",
+        ),
         (
             Reply::text(BOMB).with("Content-Encoding", "gzip"),
-            "over 5000000 bytes",
+            "larger than the maximum of 5000000 bytes",
         ),
         (Reply::text(BOMB), "gzip file contains over 5000000 bytes"),
         (Reply::text(flat_file(&DOZEN[..9])), "9 robots"),

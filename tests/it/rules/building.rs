@@ -56,7 +56,7 @@ fn rules_that_never_match_or_redirect_wrongly_are_rejected() {
         (
             redirect().redirect_url("/members-only-stuff/"),
             "redirect_url",
-            "nothing would be redirected",
+            "nothing is redirected",
         ),
         (
             redirect().paths(["/robot-heaven/*"]),

@@ -138,7 +138,7 @@ fn to_nginx<B: Default>(
 /// Apache's map.
 fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
     for name in headers.keys() {
-        // `Set-Cookie` lines cannot be joined (RFC 9110 §5.3), and the text has a type of its own.
+        // `Set-Cookie` lines cannot be joined (RFC 9110 §5.3), and the text has another type.
         if *name != header::SET_COOKIE && *name != header::CONTENT_TYPE {
             let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
             let lines: Vec<_> = lines.collect();

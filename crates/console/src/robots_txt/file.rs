@@ -15,11 +15,11 @@ const MAX_LINES: usize = 1_000;
 /// Maximum number of characters of a line that are shown on a page.
 const MAX_LINE_CHARS: usize = 300;
 
-/// The robots.txt of one host, or of all hosts that have no robots.txt of their own.
+/// The robots.txt of one host, or of all hosts without a separate robots.txt.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotsTxtFile")]
 pub(super) struct FileView {
-    /// Host of the robots.txt; `None` for all hosts that have no robots.txt of their own.
+    /// Host of the robots.txt; `None` for all hosts without a separate robots.txt.
     pub(super) host: Option<String>,
     pub(super) dialect: &'static str,
     pub(super) bytes: usize,

@@ -18,7 +18,7 @@ const TOP: u64 = 18;
 const BOTTOM: u64 = 24;
 const LEFT: u64 = 6;
 const RIGHT: u64 = 6;
-/// Number of groups that have a colour of their own; users could not distinguish more colours.
+/// Number of groups with a separate colour; users could not distinguish more colours.
 const COLOURS: usize = 6;
 /// Number of time labels below the chart.
 const LABELS: usize = 5;

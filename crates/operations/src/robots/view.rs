@@ -57,7 +57,7 @@ pub struct RobotView {
     pub modified: Option<Moment>,
     /// Pattern and browser that caused the robot's quarantine.
     pub hit: Option<HitView>,
-    /// Robot from a preferred source that is reported in place of this robot.
+    /// Robot from a preferred source that is reported instead of this robot.
     pub duplicate_of: Option<RobotLinkView>,
 }
 

@@ -162,7 +162,7 @@ impl Freshness {
         }
     }
 
-    /// Adds dates from a sitemap or feed to a description that has no dates of its own.
+    /// Adds dates from a sitemap or feed to a description without dates.
     pub(super) fn add_dates(&self, url: &str, description: &mut ResourceDescription) {
         let listed = self.listed();
         let Some(dates) = listed.get(url) else { return };

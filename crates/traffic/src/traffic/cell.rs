@@ -79,7 +79,7 @@ impl Numbers {
     }
 }
 
-/// Returns the name of a decision; a decision that was only logged (dry run) has a name of its own.
+/// Returns the name of a decision; a decision that was only logged (dry run) has another name.
 pub fn decision_name(outcome: &Outcome) -> &'static str {
     Decision::of(outcome).word()
 }

@@ -152,7 +152,7 @@ keys! {
         of_large.contains("/large\n")
             && of_small.contains("/one\n")
             && !of_small.contains("/large\n")
-            && small.explain("/large").contains("over 81920 bytes")
+            && small.explain("/large").contains("larger than the maximum of 81920 bytes")
     }
     max_memory_per_url: "max-memory-per-url" => {
         // Every page exceeds the limit, and none can be written to disk: all are read anyway.

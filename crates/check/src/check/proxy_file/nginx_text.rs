@@ -80,7 +80,7 @@ impl<'t> Source<'t> {
     }
 }
 
-/// Parses the main file, with included files in place of the `include` directives.
+/// Parses the main file, and replaces each `include` directive with the included files.
 pub(super) fn parse(source: &Source<'_>) -> Result<Vec<Directive>, TextError> {
     let mut reader = Reader {
         source,

@@ -58,7 +58,7 @@ fn escape(text: &[u8], limit: usize, is_special: impl Fn(u8) -> bool, out: &mut 
             return;
         }
         // A line break in a header could forge a log line, and an ESC could send commands to the
-        // terminal of whoever reads the log.
+        // terminal of the person who reads the log.
         if is_special(byte) || !matches!(byte, b' '..=b'~') {
             let _ = write!(out, "\\x{byte:02X}");
         } else {
