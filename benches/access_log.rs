@@ -46,7 +46,7 @@ fn read(bencher: Bencher<'_, '_>, log: &str, parser: Option<&Parser>) {
         .counter(BytesCount::of_str(log))
         .with_inputs(|| (Lines::new(log.as_bytes()), parser.cloned()))
         .bench_refs(|(lines, parser)| {
-            while matches!(lines.fill(), Ok(true)) {
+            while matches!(lines.read_more(), Ok(true)) {
                 while let Some(line) = lines.next_line() {
                     if let Some(parser) = parser {
                         black_box(parser.read(line));

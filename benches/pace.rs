@@ -28,7 +28,7 @@ fn run(bencher: Bencher<'_, '_>, key: RateKey, senders: u32) {
     let visitor = Visitor::person(Sender::default());
     let ask = |number: u32| {
         let address = IpAddr::from(number.to_be_bytes());
-        let paced = rule.paced(visitor, CHROME, Some(address));
+        let paced = rule.limited_request(visitor, CHROME, Some(address));
         paced.is_some_and(|paced| paced.check(0).is_ok())
     };
     for number in 0..senders {

@@ -54,13 +54,13 @@ use robot_detection_site_robot::index_now;
 #[cfg(feature = "site-robot")]
 #[doc(no_inline)]
 pub use robot_detection_site_robot::{
-    document, filter, heaven, licensing, matter, render, site_robot,
+    content_tree, document, filter, heaven, licensing, render, site_robot,
 };
+#[cfg(feature = "server")]
+use robot_detection_store::confirmation;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use robot_detection_store::origins;
-#[cfg(feature = "server")]
-use robot_detection_store::way_out;
 #[cfg(feature = "store")]
 #[doc(no_inline)]
 pub use robot_detection_store::{description, fetch, refresh, robots_file, store, verify};

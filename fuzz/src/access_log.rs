@@ -11,7 +11,7 @@ pub fn run(bytes: &[u8]) {
     for mut parser in [Parser::user_agents(), Parser::combined(), json] {
         let mut lines = Lines::new(open(bytes).expect("reading from memory cannot fail"));
         // Invalid gzip data ends with an error.
-        while lines.fill().unwrap_or(false) {
+        while lines.read_more().unwrap_or(false) {
             while let Some(line) = lines.next_line() {
                 assert!(line.len() <= MAX_LINE_BYTES);
                 let user_agent = parser.read(line).and_then(|entry| entry.user_agent);

@@ -1,12 +1,12 @@
 //! Arbitrary bytes never make the parsers of pages, sitemaps, feeds and URLs panic.
 
 use robot_detection::{
+    content_tree::ContentTree,
     document::{
         BlockKind, ContentSelection, Feed, Moment, Page, Sitemap, TrackingParameters, decode,
         resolve, urls_in_text, without_session,
     },
     fetch::gunzip,
-    matter::ContentTree,
 };
 
 /// Parses arbitrary bytes.
@@ -18,8 +18,8 @@ pub fn run(bytes: &[u8]) {
         assert!(block.kind == BlockKind::Code || !block.text.contains("  "));
     }
     let base = "http://h.example/a/b".parse().expect("valid URL");
-    let matter = page.matter(ContentSelection::All, &base);
-    let told = matter.told('\n', None);
+    let matter = page.content_tree(ContentSelection::All, &base);
+    let told = matter.marked('\n', None);
     assert!(told.marks.is_empty() || ContentTree::read(&told.text, &told.marks) == Some(matter));
     let links = page.links.iter().map(|link| link.url.as_str());
     for link in links.chain(urls_in_text(&decoded.text)) {
@@ -28,8 +28,8 @@ pub fn run(bytes: &[u8]) {
             let clean = without_session(&url);
             assert_eq!(without_session(&clean), clean);
             let tracking = TrackingParameters::default();
-            let clean = tracking.without(&url).unwrap_or(url);
-            assert_eq!(tracking.without(&clean), None);
+            let clean = tracking.remove_from(&url).unwrap_or(url);
+            assert_eq!(tracking.remove_from(&clean), None);
         }
     }
     let _ = (Sitemap::read(&decoded.text), Feed::read(&decoded.text));

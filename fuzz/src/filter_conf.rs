@@ -46,5 +46,5 @@ pub fn run(bytes: &[u8]) {
         let again = RobotConfFile::parse(&file.to_string());
         assert_eq!(again.conf(), file.conf());
     }
-    let _ = MimeTypes::parse(&text).of_name(&text);
+    let _ = MimeTypes::parse(&text).for_name(&text);
 }

@@ -101,7 +101,7 @@ impl RobotDetection {
         let (store, clock) = (self.store().clone(), self.clock().clone());
         // If the database is available, a failure is returned to the caller; otherwise, a task
         // waits for the database.
-        if store.absence().is_none() {
+        if store.outage().is_none() {
             return set_password(&store, &clock, password).await;
         }
         let stop = self.parts().stop.clone();

@@ -488,7 +488,7 @@ impl RobotDetectionBuilder {
             fetcher: Fetcher::new(LIMITS)?,
             clock: self.clock,
             // Until the key is read from the database, no client passes as our site robot.
-            own_robot: own_robot::unknown(),
+            own_robot: own_robot::unknown_key(),
             proving,
             client_address: self.client_address,
             visits: traffic.visits().clone(),
@@ -514,7 +514,7 @@ impl RobotDetectionBuilder {
             main,
             server: ServerParts::new(self.started, &operations, &common),
             common,
-            live_rules_file: StateFile::of(self.state_dir, &operations.store),
+            live_rules_file: StateFile::in_directory(self.state_dir, &operations.store),
             operations,
             bundled: self.bundled,
             secure_cookies: self.secure_cookies,

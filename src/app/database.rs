@@ -46,7 +46,7 @@ pub(super) async fn watch_database(
                 take_over(&refresher, use_bundled).await;
             }
         }
-        pause = match store.absence() {
+        pause = match store.outage() {
             None => INTERVAL,
             // The first check after an outage begins follows soon, because a database restarts in a
             // second or two.
@@ -62,7 +62,7 @@ async fn wait(store: &Store, pause: Duration) {
     tokio::time::sleep(SHORTEST).await;
     let rest = tokio::time::sleep(pause.saturating_sub(SHORTEST));
     // During an outage every call fails, so a failed call is not a reason to check.
-    if store.absence().is_some() {
+    if store.outage().is_some() {
         return rest.await;
     }
     tokio::select! {

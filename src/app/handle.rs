@@ -328,7 +328,7 @@ impl RobotDetection {
         let exchange = Exchange::new(
             self.inner.operations.store.clone(),
             self.clock().clone(),
-            move || live_rules.policies_in_force(),
+            move || live_rules.active_policies(),
         );
         let stop = self.inner.stop.clone();
         self.inner.operations.tasks.spawn(exchange.run(stop));

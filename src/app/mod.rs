@@ -50,11 +50,11 @@ pub use server::Server;
 pub use server::{
     ClaimProver, Disparity, Excess, Handover, HandoverState, IndexNowResult, Parity, ParityPass,
     Programs, PublishedFiles, Reloaded, RunResult, ServerSettings, SiteIndex, SiteRobotChanges,
-    SiteRobotRuns, SiteRobotSettings, alerts, assemble, enforcement, heaven_use, policy, reload,
-    robots_txt, robots_txt_in_force, site_robots, sources, verification, wanted_origins,
+    SiteRobotRuns, SiteRobotSettings, active_robots_txt, alerts, assemble, enforcement, heaven_use,
+    policy, reload, robots_txt, site_robots, sources, verification, wanted_origins,
 };
 #[cfg(feature = "server")]
-pub(crate) use server::{OPERATION, SiteAnswers, robots_txt_of_settings};
+pub(crate) use server::{OPERATION, SiteAnswers, configured_robots_txt};
 pub use site::Site;
 pub use site::SiteBuilder;
 pub use verification::Verification;

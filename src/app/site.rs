@@ -87,7 +87,7 @@ impl Site {
             .visit_switch(visits)
             .own_robot(own_robot);
         let layer = proving
-            .ask_from(layer)
+            .connect_layer(layer)
             .client_address(move |extensions| client_address.find(extensions));
         let stop = CancellationToken::new();
         let inner = Inner {

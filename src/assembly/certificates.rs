@@ -24,7 +24,7 @@ pub(crate) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
                 .any(ListenerSettings::is_tls) =>
         {
             // A certificate without a TLS listener suggests encryption that does not exist.
-            return Err(first.wrong_files("no [[listener]] has tls = true"));
+            return Err(first.invalid_files("no [[listener]] has tls = true"));
         }
         (_, None) => Tls::load(files(settings)),
         (_, Some((last, _))) => acme::load(files(settings), &orders, last)?,
@@ -50,7 +50,7 @@ fn wrong(settings: &Settings, error: &CertificateError) -> ConfigErrors {
             .any(|file| file == error.file())
     });
     match concerned.or(settings.tables.certificates.first()) {
-        Some(certificate) => certificate.wrong_files(error),
+        Some(certificate) => certificate.invalid_files(error),
         None => ConfigErrors::from(ConfigError {
             origin: String::new(),
             message: format!("listener.tls: {error}"),
@@ -83,7 +83,7 @@ mod acme {
     }
 
     fn wrong(listener: &ListenerSettings, error: &AcmeError) -> ConfigErrors {
-        listener.wrong_by_name(&format!("acme.{}", error.key()), error)
+        listener.invalid_named_value(&format!("acme.{}", error.key()), error)
     }
 
     fn settings(table: &AcmeTable) -> AcmeSettings {

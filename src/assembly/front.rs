@@ -10,8 +10,8 @@ use crate::listen::ListenAddr;
 use crate::verify::Signer;
 
 use super::{
-    Signing, from_here, licensing,
-    rules::{answer_setting, rules_of_all},
+    Signing, licensing, local_address,
+    rules::{all_rules, answer_setting},
 };
 
 /// Returns the data for the configuration file of a front proxy that queries a server with these
@@ -53,10 +53,10 @@ pub(crate) fn front<'t>(
             "no site is configured behind the proxy: set server.upstream to the site's server";
         return Err(PlaceError(text.to_owned()));
     }
-    let given = rules_of_all(settings, &sites)
+    let given = all_rules(settings, &sites)
         .flat_map(|rule| &rule.headers)
         .map(|(name, _)| name.as_str());
-    let of_rules = rules_of_all(settings, &sites).map(|rule| &rule.when);
+    let of_rules = all_rules(settings, &sites).map(|rule| &rule.when);
     let tags = sites.iter().map(|site| site.loaded().settings());
     let tags = tags.chain([settings]).flat_map(|one| &one.tables.tags);
     let conditions = of_rules.chain(tags.map(|tag| &tag.when));
@@ -67,13 +67,13 @@ pub(crate) fn front<'t>(
         .collect();
     read.sort_unstable();
     read.dedup();
-    let unjudged = rules_of_all(settings, &sites).filter_map(unjudged);
+    let unjudged = all_rules(settings, &sites).filter_map(unjudged);
     let client_header = settings.server.client_address_header.as_ref();
     Ok(Front {
         read,
         unjudged: unjudged.collect(),
         client_header: client_header.map(|name| name.as_str().to_owned()),
-        given: RuleHeader::all(given),
+        given: RuleHeader::from_names(given),
         check: place(check, "check.listen")?,
         token,
         own: own(settings)?,
@@ -137,7 +137,7 @@ fn site_behind(
         site.own
             .extend(OwnPath::tree(&settings.admin.path, "The admin page")?);
     }
-    if Signing::of(loaded).is_ok_and(|signing| signing.is_some()) {
+    if Signing::from_settings(loaded).is_ok_and(|signing| signing.is_some()) {
         let keys = "The keys of the site robot";
         site.own.push(OwnPath::exact(Signer::DIRECTORY_PATH, keys)?);
     }
@@ -164,7 +164,7 @@ fn own(settings: &Settings) -> Result<Place, PlaceError> {
 
 fn place(addr: &ListenAddr, key: &str) -> Result<Place, PlaceError> {
     match addr {
-        ListenAddr::Tcp(addr) => Place::parse(&format!("http://{}", from_here(*addr))),
+        ListenAddr::Tcp(addr) => Place::parse(&format!("http://{}", local_address(*addr))),
         ListenAddr::Unix(path) => Place::parse(&format!("unix:{}", path.display())),
         _ => Err(PlaceError(format!(
             "{key} is a socket of the service manager with an unknown address: set it as unix:PATH or an address"

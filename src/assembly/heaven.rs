@@ -22,7 +22,7 @@ pub(crate) fn heaven_settings(
     url: &str,
 ) -> Result<HeavenSettings, ConfigErrors> {
     let heaven =
-        HeavenSettings::new(url).map_err(|error| loaded.wrong(&HeavenSection::KEY.url, error))?;
+        HeavenSettings::new(url).map_err(|error| loaded.invalid(&HeavenSection::KEY.url, error))?;
     let heaven = match settings.heaven.name.as_str() {
         "" => heaven,
         name => heaven.name(name),

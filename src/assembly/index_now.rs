@@ -21,7 +21,7 @@ pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, Co
     let key = match settings.key.as_str() {
         "" => None,
         text => {
-            let wrong = |reason| loaded.wrong(&IndexNowSection::KEY.key, reason);
+            let wrong = |reason| loaded.invalid(&IndexNowSection::KEY.key, reason);
             Some(IndexNowKey::parse(text).map_err(wrong)?)
         }
     };
@@ -29,7 +29,7 @@ pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, Co
     let endpoint = endpoint.filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some(endpoint) = endpoint else {
         let reason = "expected a URL such as https://api.indexnow.org/indexnow";
-        return Err(loaded.wrong(&IndexNowSection::KEY.endpoint, reason));
+        return Err(loaded.invalid(&IndexNowSection::KEY.endpoint, reason));
     };
     Ok(Some(AnnouncerSettings {
         key,
@@ -74,7 +74,7 @@ mod tests {
         index_now(&loaded).map_err(|error| error.to_string())?;
         let heaven = heaven_settings(&loaded, settings, url).unwrap();
         let site = indexed_site(&loaded, settings, &heaven)?;
-        Ok(site.has(&format!("{url}/members/a")))
+        Ok(site.contains_public(&format!("{url}/members/a")))
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     let tables = &settings.tables.licenses;
     let mut all = Vec::new();
     for table in tables {
-        let wrong = |error: TermsError| table.wrong_by_name(error.key(), &error);
+        let wrong = |error: TermsError| table.invalid_named_value(error.key(), &error);
         let made = terms(table).map_err(wrong)?;
         // Checked one by one, so that the error names its table.
         let _ = Licensing::new([made.clone()]).map_err(wrong)?;
@@ -29,19 +29,19 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     }
     let key = LicensingSection::KEY;
     let section = &settings.licensing;
-    let licensing = Licensing::new(all).map_err(|error| loaded.wrong(&key.rsl, error))?;
+    let licensing = Licensing::new(all).map_err(|error| loaded.invalid(&key.rsl, error))?;
     let nothing =
         "there are no terms to publish; add a [[license]], such as prohibits = \"ai-train\"";
     if tables.is_empty() && section.tdmrep {
-        return Err(loaded.wrong(&key.tdmrep, nothing));
+        return Err(loaded.invalid(&key.tdmrep, nothing));
     }
     let licensing = licensing.tdmrep(section.tdmrep);
     match &*section.rsl {
         "" => Ok(licensing),
-        _ if tables.is_empty() => Err(loaded.wrong(&key.rsl, nothing)),
+        _ if tables.is_empty() => Err(loaded.invalid(&key.rsl, nothing)),
         path => licensing
             .rsl(path)
-            .map_err(|error| loaded.wrong(&key.rsl, error)),
+            .map_err(|error| loaded.invalid(&key.rsl, error)),
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn plain_addresses(loaded: &Loaded) -> impl Iterator<Item = &ListenAd
 }
 
 /// Returns the address at which a listener is reached from its own machine.
-pub(crate) fn from_here(mut address: SocketAddr) -> SocketAddr {
+pub(crate) fn local_address(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.is_unspecified() => {}
         IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -64,7 +64,7 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
         });
     }
     if listeners.is_empty() {
-        return Err(loaded.wrong(&ServerSection::KEY.listen, "the list contains no address"));
+        return Err(loaded.invalid(&ServerSection::KEY.listen, "the list contains no address"));
     }
     Ok(listeners)
 }
@@ -99,7 +99,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     let token = settings.check.token.as_ref();
     if matches!(addr, ListenAddr::Tcp(_)) && token.is_none() {
         let reason = "any client that can reach the address could send queries: set check.token, or listen on unix:PATH";
-        return Err(loaded.wrong(&CheckSection::KEY.listen, reason));
+        return Err(loaded.invalid(&CheckSection::KEY.listen, reason));
     }
     if let Some(token) = token
         && !is_good_token(token.bytes())
@@ -107,7 +107,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
         let reason = format!(
             "use {MIN_TOKEN_BYTES} or more letters, digits and - . _ ~ + / =, as `openssl rand -hex 16` prints them"
         );
-        return Err(loaded.wrong(&CheckSection::KEY.token, reason));
+        return Err(loaded.invalid(&CheckSection::KEY.token, reason));
     }
     let server = &settings.server;
     Ok(Some(ListenSettings {

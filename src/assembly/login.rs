@@ -29,7 +29,7 @@ pub(crate) fn form_login(
     }
     if matches!(own.login, Some(Credentials::Cookie(_))) {
         let reason = "a cookie and login_form both log in by cookie: remove one of them";
-        return Err(loaded.wrong(&KEYS.login, reason));
+        return Err(loaded.invalid(&KEYS.login, reason));
     }
     let url = Url::parse(own.login_form.trim()).map_err(|error| error.to_string());
     let url = url.and_then(|url| match url.scheme() {
@@ -38,7 +38,7 @@ pub(crate) fn form_login(
     });
     let url = url.map_err(|reason| {
         let reason = format!("{reason}; write it as https://www.example.com/login");
-        loaded.wrong(&KEYS.login_form, reason)
+        loaded.invalid(&KEYS.login_form, reason)
     })?;
     let (password, warnings) = password(loaded, settings)?;
     let mut login = FormLogin::new(url, &own.login_password_field, &password);
@@ -51,7 +51,7 @@ pub(crate) fn form_login(
     // With an upstream, the URL of the form does not show how the password is transmitted.
     if settings.server.upstream.is_empty() && !login.is_private() {
         let reason = "a password must not be sent over http: use the form's https URL";
-        return Err(loaded.wrong(&KEYS.login_form, reason));
+        return Err(loaded.invalid(&KEYS.login_form, reason));
     }
     Ok((Some(login), warnings))
 }
@@ -61,11 +61,11 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
     let (password, file, key) = match (&own.login_password_file, &own.login_password) {
         (Some(_), Some(_)) => {
             let reason = "login_password_file and login_password are both set: remove one of them";
-            return Err(loaded.wrong(&KEYS.login_password, reason));
+            return Err(loaded.invalid(&KEYS.login_password, reason));
         }
         (Some(path), None) => {
             let read = read_text(&path.display().to_string());
-            let text = read.map_err(|reason| loaded.wrong(&KEYS.login_password_file, reason))?;
+            let text = read.map_err(|reason| loaded.invalid(&KEYS.login_password_file, reason))?;
             let line = text.trim_end_matches(['\r', '\n']).to_owned();
             (line, Some(path.as_path()), &KEYS.login_password_file)
         }
@@ -83,11 +83,11 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
         (None, None) => {
             let reason = "the form needs a password: set login_password_file, or the variable \
                           ROBOT_DETECTION_SITE_ROBOT_LOGIN_PASSWORD";
-            return Err(loaded.wrong(&KEYS.login_form, reason));
+            return Err(loaded.invalid(&KEYS.login_form, reason));
         }
     };
     if password.is_empty() {
-        return Err(loaded.wrong(key, "the password is empty"));
+        return Err(loaded.invalid(key, "the password is empty"));
     }
     Ok((password, file.and_then(warning).into_iter().collect()))
 }

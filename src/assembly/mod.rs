@@ -23,7 +23,7 @@ pub(crate) use heaven::{heaven_settings, logs_in, open_to_question, site_url};
 pub(crate) use index_now::{index_now, indexed_site};
 pub(crate) use licensing::{license_url, licensing};
 pub(crate) use listeners::{
-    check_listener, from_here, listen, listeners, operation_listener, plain_addresses,
+    check_listener, listen, listeners, local_address, operation_listener, plain_addresses,
 };
 pub(crate) use login::form_login;
 pub use origins::sources;
@@ -34,8 +34,8 @@ pub(crate) use policy::finds_suspects;
 pub use policy::policy;
 pub(crate) use policy::{path_reading, policy_builder};
 pub(crate) use robot_conf::{read as read_text, replace_texts, robot_conf, unused_keys};
-pub(crate) use robots_txt::robots_txt_of_settings;
-pub use robots_txt::{robots_txt, robots_txt_in_force};
+pub(crate) use robots_txt::configured_robots_txt;
+pub use robots_txt::{active_robots_txt, robots_txt};
 pub(crate) use rules::answer_setting;
 pub(crate) use rules::bans;
 pub(crate) use signing::Signing;

@@ -44,7 +44,7 @@ pub fn wanted_origins(loaded: &Loaded) -> Result<WantedOrigins, ConfigErrors> {
     let proxies = &settings.server.trusted_proxies;
     for name in proxies.lists() {
         find(settings, name)
-            .map_err(|reason| loaded.wrong(&ServerSection::KEY.trusted_proxies, reason))?;
+            .map_err(|reason| loaded.invalid(&ServerSection::KEY.trusted_proxies, reason))?;
     }
     for preset in proxies.presets() {
         wanted
@@ -88,7 +88,7 @@ pub(crate) fn trusted_proxies(loaded: &Loaded) -> TrustedProxies {
     });
     let named = proxies.named().clone();
     let trusted = chosen.chain(published).fold(named, |trusted, (name, url)| {
-        trusted.with(ProxySet::new(format!("{name} {url}"), origins.look_up(url)))
+        trusted.with_proxies(ProxySet::new(format!("{name} {url}"), origins.look_up(url)))
     });
     match &settings.server.client_address_header {
         Some(header) => trusted.client_header(header.clone()),
@@ -97,7 +97,7 @@ pub(crate) fn trusted_proxies(loaded: &Loaded) -> TrustedProxies {
 }
 
 /// Returns the address lists that a rule refers to, each with its name.
-pub(super) fn addresses_of_lists(
+pub(super) fn referenced_lists(
     names: &[String],
     settings: &Settings,
     origins: &Origins,
@@ -172,7 +172,7 @@ pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
     if !settings.general.web_robots_db.is_empty() {
         let spec = SourceSpec::web_robots_db(&*settings.general.web_robots_db, interval_days);
         spec.check_url()
-            .map_err(|reason| loaded.wrong(&GeneralSection::KEY.web_robots_db, reason))?;
+            .map_err(|reason| loaded.invalid(&GeneralSection::KEY.web_robots_db, reason))?;
         specs.push(spec);
     }
     for source in &settings.tables.sources {

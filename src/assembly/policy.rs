@@ -34,22 +34,22 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
                 reason,
             } if let Some(rule) = settings.tables.rules.get(number - 1) => {
                 // Rules are numbered from 1 for users.
-                return rule.wrong_by_name(key, reason);
+                return rule.invalid_named_value(key, reason);
             }
             // The rule about suspects follows the rules of the file.
             PolicyError::Rule { reason, .. } => {
-                return loaded.wrong(&SuspectsSection::KEY.action, reason);
+                return loaded.invalid(&SuspectsSection::KEY.action, reason);
             }
             PolicyError::Tag {
                 number,
                 key,
                 reason,
             } if let Some(tag) = settings.tables.tags.get(number - 1) => {
-                return tag.wrong_by_name(key, reason);
+                return tag.invalid_named_value(key, reason);
             }
             _ => &GeneralSection::KEY.filter_patterns,
         };
-        loaded.wrong(key, error)
+        loaded.invalid(key, error)
     })
 }
 
@@ -134,7 +134,7 @@ pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
     let of = &settings.enforcement;
     if of.refusal == Refusal::Redirect && settings.general.redirect_url.is_empty() {
         let reason = "there is no redirect target; set redirect_url, or use \"403\"";
-        return Err(loaded.wrong(&EnforcementSection::KEY.refusal, reason));
+        return Err(loaded.invalid(&EnforcementSection::KEY.refusal, reason));
     }
     Ok(Enforcement::default()
         .rules(of.enforce)

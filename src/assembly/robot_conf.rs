@@ -32,19 +32,19 @@ pub(crate) fn robot_conf(
     let lines = settings.site_robot.robot.text();
     let own = RobotConfFile::parse(lines);
     if let Some(note) = own.notes().iter().find(|it| it.severity == Severity::Error) {
-        return Err(loaded.wrong(&SiteRobotSection::KEY.robot, &note.text));
+        return Err(loaded.invalid(&SiteRobotSection::KEY.robot, &note.text));
     }
     let path = &settings.site_robot.robot_conf;
     let text = if path.is_empty() {
         String::new()
     } else {
         let text =
-            read(path).map_err(|error| loaded.wrong(&SiteRobotSection::KEY.robot_conf, error))?;
+            read(path).map_err(|error| loaded.invalid(&SiteRobotSection::KEY.robot_conf, error))?;
         let file = RobotConfFile::parse(&text);
         if has_error(file.notes()) {
             let error = RobotConf::parse(path, &text).err();
             let reason = error.map_or_else(String::new, |error| error.to_string());
-            return Err(loaded.wrong(&SiteRobotSection::KEY.robot_conf, reason));
+            return Err(loaded.invalid(&SiteRobotSection::KEY.robot_conf, reason));
         }
         text
     };
@@ -59,7 +59,7 @@ pub(crate) fn robot_conf(
         } else {
             &SiteRobotSection::KEY.robot_conf
         };
-        return Err(loaded.wrong(place, SCRIPT));
+        return Err(loaded.invalid(place, SCRIPT));
     }
     let warnings = warnings(&conf);
     Ok((conf, all, warnings))
@@ -72,7 +72,7 @@ pub(crate) fn replace_texts(loaded: &Loaded) -> Result<(), ConfigErrors> {
     };
     let replaced =
         read(&file.to_string_lossy()).and_then(|text| robot_detection_texts::replace(&text));
-    replaced.map_err(|reason| loaded.wrong(&ServerSection::KEY.texts_file, reason))
+    replaced.map_err(|reason| loaded.invalid(&ServerSection::KEY.texts_file, reason))
 }
 
 /// Reads a settings file.

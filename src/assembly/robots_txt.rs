@@ -28,7 +28,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Returns an error that shows the place of the invalid value or unreadable file.
 pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     let settings = loaded.settings();
-    let wrong = |key: &Key, reason: &dyn Display| loaded.wrong(key, reason);
+    let wrong = |key: &Key, reason: &dyn Display| loaded.invalid(key, reason);
     let name = settings.server.hosts.first().map(String::as_str);
     let content = content(&settings.robots_txt, settings, name, &wrong)?;
     let mut plan = RobotsTxtPlan::new(content);
@@ -52,17 +52,17 @@ pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
 /// # Errors
 ///
 /// Returns an error with the place of an invalid value, or if the HTTP client cannot be created.
-pub async fn robots_txt_in_force(
+pub async fn active_robots_txt(
     loaded: &Loaded,
     detector: &SharedDetector,
 ) -> anyhow::Result<ServedRobotsTxt> {
-    let served = robots_txt_of_settings(loaded, detector)?;
+    let served = configured_robots_txt(loaded, detector)?;
     served.prepare(COMMAND_WAIT).await;
     Ok(served)
 }
 
 /// Returns the robots.txt that the settings specify, before the upstream's file is requested.
-pub(crate) fn robots_txt_of_settings(
+pub(crate) fn configured_robots_txt(
     loaded: &Loaded,
     detector: &SharedDetector,
 ) -> anyhow::Result<ServedRobotsTxt> {

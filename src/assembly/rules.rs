@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::origins::addresses_of_lists;
+use super::origins::referenced_lists;
 use crate::bans::BanRule;
 use crate::config::{
     Asn, BanSettings, ConfigErrors, Loaded, Networks, RuleSettings, Settings, SiteLoaded,
@@ -11,11 +11,11 @@ use crate::config::{
 };
 use crate::origins::Origins;
 use crate::policy::{Addresses, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
-use robot_detection_site_robot::spelling::unknown;
+use robot_detection_site_robot::spelling::unknown_word;
 
 /// Returns the rules of all sites, including common rules; the result may contain a rule several
 /// times.
-pub(super) fn rules_of_all<'s>(
+pub(super) fn all_rules<'s>(
     common: &'s Settings,
     sites: &'s [SiteLoaded],
 ) -> impl Iterator<Item = &'s RuleSettings> {
@@ -105,7 +105,7 @@ fn when(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
 /// like.
 fn of_sender(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
     let addresses = settings.addresses.as_ref().map(|networks| {
-        let listed = addresses_of_lists(networks.lists(), all, origins);
+        let listed = referenced_lists(networks.lists(), all, origins);
         named(networks).into_iter().chain(listed)
     });
     let asns = settings.asns.as_ref();
@@ -146,7 +146,7 @@ const LASTS: Duration = Duration::from_hours(1);
 /// Returns an error that shows the place of the invalid value.
 pub(crate) fn bans(loaded: &Loaded) -> Result<Vec<BanRule>, ConfigErrors> {
     let (settings, sites) = (loaded.settings(), loaded.sites());
-    let names = rules_of_all(settings, &sites).map(|rule| rule.name.trim());
+    let names = all_rules(settings, &sites).map(|rule| rule.name.trim());
     let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
     let tables = settings.tables.bans.iter();
     tables.map(|table| ban(table, &names)).collect()
@@ -176,6 +176,6 @@ fn cause(name: &str, names: &[&str]) -> Result<String, String> {
         Ok(name.to_owned())
     } else {
         let known = names.iter().copied().chain(WORDS);
-        Err(unknown("named rule", name, known))
+        Err(unknown_word("named rule", name, known))
     }
 }

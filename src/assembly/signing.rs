@@ -19,23 +19,23 @@ pub(crate) struct Signing {
 
 impl Signing {
     /// Reads the signing settings of a site; returns `None` if no key is set.
-    pub(crate) fn of(loaded: &Loaded) -> Result<Option<Self>, ConfigErrors> {
+    pub(crate) fn from_settings(loaded: &Loaded) -> Result<Option<Self>, ConfigErrors> {
         let settings = loaded.settings();
         let Some(key) = settings.site_robot.signing_key.clone() else {
             return Ok(None);
         };
         let agent = agent(settings);
-        let agent = agent.map_err(|reason| loaded.wrong(&KEYS.signature_agent, reason))?;
+        let agent = agent.map_err(|reason| loaded.invalid(&KEYS.signature_agent, reason))?;
         Ok(Some(Self { key, agent }))
     }
 
     /// Returns the signer for a site; creates the key if it does not exist.
-    pub(crate) fn signer_of(loaded: &Loaded) -> Result<Option<Signer>, ConfigErrors> {
-        let signing = Self::of(loaded)?;
+    pub(crate) fn signer_for(loaded: &Loaded) -> Result<Option<Signer>, ConfigErrors> {
+        let signing = Self::from_settings(loaded)?;
         let signer = signing.map(|signing| signing.signer(Clock::system()));
         signer.transpose().map_err(|error| match &error {
-            SigningKeyError::BadAgent { .. } => loaded.wrong(&KEYS.signature_agent, error),
-            _ => loaded.wrong(&KEYS.signing_key, error),
+            SigningKeyError::BadAgent { .. } => loaded.invalid(&KEYS.signature_agent, error),
+            _ => loaded.invalid(&KEYS.signing_key, error),
         })
     }
 
@@ -76,7 +76,7 @@ mod tests {
     fn agent_is_the_configured_one_or_the_site_itself() {
         let agent = |text: &str| {
             let text = format!("[site_robot]\nsigning_key = 'k'\n{text}");
-            Signing::of(&loaded(&text)).map(|signing| signing.unwrap().agent)
+            Signing::from_settings(&loaded(&text)).map(|signing| signing.unwrap().agent)
         };
         let starts = "starting_points = 'https://www.example.com/a'";
         assert_eq!(agent(starts).unwrap(), "https://www.example.com");
@@ -89,7 +89,7 @@ mod tests {
             error.contains("specify the site that serves the key directory"),
             "{error}"
         );
-        assert_eq!(Signing::of(&loaded("")).unwrap(), None);
+        assert_eq!(Signing::from_settings(&loaded("")).unwrap(), None);
     }
 
     #[test]
@@ -100,14 +100,14 @@ mod tests {
         let text = |agent: &str| {
             format!("[site_robot]\nsigning_key = '{key}'\nsignature_agent = '{agent}'")
         };
-        let error = Signing::signer_of(&loaded(&text("http://h"))).unwrap_err();
+        let error = Signing::signer_for(&loaded(&text("http://h"))).unwrap_err();
         let error = error.to_string();
         assert!(
             error.starts_with("c.toml:3: site_robot.signature_agent"),
             "{error}"
         );
         std::fs::write(key, "no key").unwrap();
-        let error = Signing::signer_of(&loaded(&text("https://h.example"))).unwrap_err();
+        let error = Signing::signer_for(&loaded(&text("https://h.example"))).unwrap_err();
         let error = error.to_string();
         assert!(
             error.starts_with("c.toml:2: site_robot.signing_key"),

@@ -41,7 +41,7 @@ pub(crate) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, Confi
                 ProxyError::CaFile { .. } => &ServerSection::KEY.upstream_ca_file,
                 _ => &ServerSection::KEY.upstream,
             };
-            loaded.wrong(key, error)
+            loaded.invalid(key, error)
         })
 }
 

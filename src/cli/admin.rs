@@ -38,7 +38,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
             output::note(&format!("the token {:?} was revoked", args.name));
         }
         AdminCommand::Token(args) => {
-            let made = tokens::make(&caller, &request(args)).await?;
+            let made = tokens::create(&caller, &request(args)).await?;
             output::line_or_note(made.secret.as_deref().unwrap_or_default());
             output::note(
                 "copy the token now, because it will not be shown again. Send it as `Authorization: Bearer TOKEN`. To revoke it, use --remove",

@@ -64,7 +64,7 @@ async fn test(loaded: &Loaded, name: Option<&str>, as_json: bool) -> anyhow::Res
         let object = |(alert, result): &(&Alert, Result<Receipt, String>)| {
             json!({
                 "name": alert.name,
-                "receiver": alert.webhook.shown(),
+                "receiver": alert.webhook.redacted_url(),
                 "taken": result.is_ok(),
                 "status": result.as_ref().ok().map(|receipt| receipt.status),
                 "answer": result.as_ref().ok().map(|receipt| &receipt.text),
@@ -105,7 +105,7 @@ fn chosen(alerts: Vec<Alert>, name: Option<&str>) -> Result<Vec<Alert>, WrongUsa
 }
 
 fn line(alert: &Alert, result: &Result<Receipt, String>) -> String {
-    let (name, receiver) = (output::clean(&alert.name), alert.webhook.shown());
+    let (name, receiver) = (output::clean(&alert.name), alert.webhook.redacted_url());
     match result {
         Ok(receipt) if receipt.text.is_empty() => {
             format!("ok    {name}: {receiver} returned {}", receipt.status)

@@ -21,7 +21,7 @@ use clap::Args;
 use tokio::time::Instant;
 
 use crate::alerts::Secret;
-use crate::assembly::from_here;
+use crate::assembly::local_address;
 use crate::check::{MAX_LINE_BYTES, line_from_answer, question_from_line};
 use crate::listen::ListenAddr;
 
@@ -247,7 +247,7 @@ fn work(cli: &Cli) -> anyhow::Result<()> {
     let loaded = context::load(cli)?;
     let check = &loaded.settings().check;
     let listen = match check.listen.as_ref() {
-        Some(ListenAddr::Tcp(addr)) => Endpoint::Tcp(from_here(*addr)),
+        Some(ListenAddr::Tcp(addr)) => Endpoint::Tcp(local_address(*addr)),
         Some(ListenAddr::Unix(path)) => Endpoint::Unix(path.clone()),
         _ => {
             let text = "apache-map has no decision endpoint to query: set check.listen to unix:PATH or an address";

@@ -5,7 +5,7 @@ use std::{collections::HashMap, process::ExitCode, time::Duration};
 use clap::{Args, Subcommand};
 use tokio::time;
 
-use crate::bans::{self, BanFormat, BanViews, added, removed, whole};
+use crate::bans::{self, BanFormat, BanViews, format_addition, format_list, format_removal};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::store::{Ban, Store};
@@ -77,7 +77,7 @@ pub(super) async fn run(cli: &Cli, args: &BansArgs) -> anyhow::Result<ExitCode> 
     } else if args.follow {
         return follow(&store, &clock, args.format, bans).await;
     } else {
-        output::text(&whole(args.format, &bans, clock.now_ms()))?;
+        output::text(&format_list(args.format, &bans, clock.now_ms()))?;
     }
     store.close().await;
     Ok(ExitCode::SUCCESS)
@@ -129,13 +129,13 @@ fn changes(
         .collect();
     for ban in known.values() {
         if !now.contains_key(&ban.network) {
-            text.extend(removed(format, ban));
+            text.extend(format_removal(format, ban));
         }
     }
     for ban in now.values() {
         let before = known.get(&ban.network);
         if before.is_none_or(|before| before.until_ms < ban.until_ms) {
-            text.extend(added(format, ban, now_ms));
+            text.extend(format_addition(format, ban, now_ms));
         }
     }
     *known = now;

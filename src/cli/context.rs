@@ -45,7 +45,7 @@ const DEFAULT_FILE: &str = "robot-detection.toml";
 
 /// Reads the configuration file, the environment and the global flags.
 pub(super) fn loader(cli: &Cli) -> anyhow::Result<Loader> {
-    Ok(loader_of(cli, file_text(cli)?.as_deref()))
+    Ok(loader_for_text(cli, file_text(cli)?.as_deref()))
 }
 
 /// Returns the path of the configuration file, whether or not the file exists.
@@ -73,7 +73,7 @@ pub(super) fn file_text(cli: &Cli) -> anyhow::Result<Option<String>> {
 }
 
 /// Reads the given configuration text, the environment and the global flags.
-pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
+pub(super) fn loader_for_text(cli: &Cli, text: Option<&str>) -> Loader {
     let loader = text.map_or_else(Loader::new, |text| {
         Loader::new().file(&file(cli).display().to_string(), text)
     });
@@ -178,7 +178,7 @@ pub(super) async fn read_origins(loaded: &Loaded, may_fetch: bool) -> anyhow::Re
     if wanted == WantedOrigins::default() {
         return Ok(());
     }
-    loaded.origins().want(wanted);
+    loaded.origins().set_wanted(wanted);
     let store = store(loaded).await?;
     let keeper = Keeper::new(loaded.origins(), &store)?;
     keeper.prepare().await;

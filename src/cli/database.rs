@@ -54,7 +54,7 @@ async fn restore(url: &str, file: &Path, force: bool, json: bool) -> anyhow::Res
 async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
     // Checked before asking for confirmation, because an undamaged file does not need repair.
-    let Some(damage) = Store::damage(url).await? else {
+    let Some(damage) = Store::find_damage(url).await? else {
         return print_undamaged(&shown, args);
     };
     let question = format!(

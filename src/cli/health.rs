@@ -5,7 +5,7 @@ use std::{net::SocketAddr, process::ExitCode, time::Duration};
 use clap::Args;
 use serde_json::json;
 
-use crate::assembly::from_here;
+use crate::assembly::local_address;
 use crate::config::Loaded;
 use crate::fetch::{AnyStatusRequest, AnyStatusResponse, Conditions, FetchLimits, Fetcher};
 use crate::listen::ListenAddr;
@@ -78,11 +78,11 @@ pub(super) async fn is_ready(loaded: &Loaded) -> bool {
 }
 
 async fn status(url: &str) -> Result<u16, String> {
-    ask(url).await.map(|answer| answer.status)
+    request_readiness(url).await.map(|answer| answer.status)
 }
 
 /// Requests the readiness endpoint of a server.
-pub(super) async fn ask(url: &str) -> Result<AnyStatusResponse, String> {
+pub(super) async fn request_readiness(url: &str) -> Result<AnyStatusResponse, String> {
     let limits = FetchLimits {
         max_body_bytes: MAX_BYTES,
         timeout: TIMEOUT,
@@ -95,7 +95,10 @@ pub(super) async fn ask(url: &str) -> Result<AnyStatusResponse, String> {
         host: None,
         conditions: &conditions,
     };
-    fetcher.ask(ask).await.map_err(|error| error.to_string())
+    fetcher
+        .fetch_any(ask)
+        .await
+        .map_err(|error| error.to_string())
 }
 
 /// Returns the URL of the readiness endpoint of a server with this configuration.
@@ -116,7 +119,7 @@ pub(super) fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
 /// Returns the address at which a listener can be reached from this machine.
 pub(super) fn address(listener: &ListenAddr) -> Option<SocketAddr> {
     match listener {
-        ListenAddr::Tcp(address) if address.port() != 0 => Some(from_here(*address)),
+        ListenAddr::Tcp(address) if address.port() != 0 => Some(local_address(*address)),
         _ => None,
     }
 }

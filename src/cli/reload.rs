@@ -25,7 +25,7 @@ use super::{
     args::ServeArgs,
     context,
     doctor::validate,
-    reload_losses::{Extent, HeldBack},
+    reload_losses::{Extent, HeldReload},
     serve_settings,
 };
 
@@ -93,14 +93,14 @@ impl Supervisor {
     /// Handles reloads until SIGINT or SIGTERM, then cancels `stop`; returns at the second signal.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
-            let has_begun = self.robots.has_begun();
+            let has_begun = self.robots.has_started_serving();
             let by = tokio::select! {
                 _ = self.interrupt.recv() => None,
                 _ = self.terminate.recv() => None,
                 // A server that is still starting uses its initial configuration.
-                () = self.robots.begun(), if !has_begun => continue,
+                () = self.robots.wait_until_serving(), if !has_begun => continue,
                 _ = self.hangup.recv(), if has_begun => Some("SIGHUP"),
-                by = self.robots.reloads().wanted(), if has_begun => Some(by),
+                by = self.robots.reloads().wait_for_request(), if has_begun => Some(by),
                 () = self.file.changed(), if has_begun => Some("a change to the file"),
             };
             match by {
@@ -141,7 +141,7 @@ impl Supervisor {
             let extent = Extent::new(&loaded, text);
             let losses = self.in_force.losses(&extent);
             if !losses.is_empty() && !is_accepted {
-                return Err(HeldBack(losses).into());
+                return Err(HeldReload(losses).into());
             }
             let reloaded = app::reload(&self.robots, &loaded)?;
             serve_settings::warn_unknown_words(&loaded);
@@ -166,18 +166,18 @@ impl Supervisor {
                     "configuration not reloaded; the previous configuration remains in use: {error:#}"
                 );
                 Err(ReloadFailure {
-                    is_held_back: error.is::<HeldBack>(),
+                    is_held_back: error.is::<HeldReload>(),
                     text: format!("{error:#}"),
                 })
             }
         };
-        self.observer.reloaded(result.is_ok());
+        self.observer.record_reload(result.is_ok());
         let outcome = ReloadOutcome {
             at_ms: self.robots.clock().now_ms(),
             by: by.to_owned(),
             result,
         };
-        self.robots.reloads().done(outcome.clone());
+        self.robots.reloads().report_outcome(outcome.clone());
         outcome
     }
 
@@ -249,7 +249,7 @@ impl FileWatch {
     }
 
     fn mark_read(&mut self) {
-        self.includes = Includes::of(&self.text());
+        self.includes = Includes::parse(&self.text());
         self.read = self.stamp();
         self.last_seen.clone_from(&self.read);
     }

@@ -43,7 +43,7 @@ pub(super) async fn run(cli: &Cli, args: &ReloadArgs) -> anyhow::Result<ExitCode
     };
     let url = url.join("/reload")?;
     let store = context::store(&loaded).await?;
-    let key = ProbeKey::of(&store).await?;
+    let key = ProbeKey::from_store(&store).await?;
     store.close().await;
     let purpose = if args.accept {
         Purpose::AcceptedReload

@@ -14,7 +14,7 @@ const FEWEST_RULES: usize = 3;
 /// A reload that is held for review.
 #[derive(Debug, thiserror::Error)]
 #[error("held for review: {}; to apply the configuration, run `robot-detection reload --accept`", .0.join("; "))]
-pub(super) struct HeldBack(pub(super) Vec<String>);
+pub(super) struct HeldReload(pub(super) Vec<String>);
 
 /// The parts of a configuration that a reload might remove.
 #[derive(Debug)]

@@ -65,7 +65,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     if !is_alone {
         robots.start_site_robots(&loaded).map_err(all)?;
     }
-    if let Some(absence) = robots.store().absence() {
+    if let Some(absence) = robots.store().outage() {
         let reason = &absence.reason;
         error!("database unavailable, serving from memory: {reason}");
     }
@@ -111,7 +111,7 @@ impl<'s> FirstPasswordCheck<'s> {
         Self {
             robots,
             settings,
-            absence: robots.store().watch_absence(),
+            absence: robots.store().watch_outage(),
             is_done: false,
         }
     }

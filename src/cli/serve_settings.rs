@@ -60,7 +60,7 @@ pub(super) fn has_site(cli: &Cli, args: &ServeArgs, loaded: &Loaded) -> Result<(
         return Ok(());
     }
     let text = "the configuration file does not configure a site: set server.upstream, a [[site]] or check.listen; to serve the demonstration site, run `serve --demo`";
-    Err(loaded.wrong(&ServerSection::KEY.upstream, text))
+    Err(loaded.invalid(&ServerSection::KEY.upstream, text))
 }
 
 /// Adds the flags of `serve` to the settings from the file and environment.

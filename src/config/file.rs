@@ -148,7 +148,7 @@ fn read_table(
                 Ok(value) => content.values.push((key, value, line)),
                 Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
             },
-            (value, None) => match Key::of_file(&full, "_file", |name| scope.key(name)) {
+            (value, None) => match Key::find_secret(&full, "_file", |name| scope.key(name)) {
                 Some(key) => match secret(key, value, &content.values) {
                     Ok(value) => content.values.push((key, value, line)),
                     Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
@@ -255,7 +255,7 @@ fn read_keys(
             read_keys(found, &inner, entries, lines, errors);
             continue;
         }
-        if let Some(key) = Key::of_file(&name, "_file", |name| kind.key(name))
+        if let Some(key) = Key::find_secret(&name, "_file", |name| kind.key(name))
             && kind.key(&name).is_none()
         {
             match secret(key, value.get_ref(), &found.values) {

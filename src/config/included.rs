@@ -21,7 +21,7 @@ pub struct Includes(Vec<(String, usize)>);
 impl Includes {
     /// Reads the patterns from the text of a file; empty if the text is not valid TOML.
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let table = DeTable::parse(text).ok();
         let value = table
             .as_ref()

@@ -306,7 +306,7 @@ mod tests {
             .collect::<Vec<_>>()
             .join("\n");
         let loaded = Loader::new().file("f", &live).load().unwrap();
-        for (key, found) in loaded.in_force() {
+        for (key, found) in loaded.effective_values() {
             assert_eq!(
                 found.value,
                 Value::parse(key.kind, key.default).unwrap(),

@@ -82,7 +82,7 @@ impl Key {
     }
 
     /// Returns the key `KEY`, whose value is a secret, for a name of the form `KEY_file`.
-    pub(super) fn of_file(
+    pub(super) fn find_secret(
         name: &str,
         suffix: &str,
         find: impl FnOnce(&str) -> Option<&'static Self>,

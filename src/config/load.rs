@@ -35,7 +35,7 @@ pub struct Loader {
 
 /// The effective value of a setting, and the origin of the value.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct InForce {
+pub struct EffectiveValue {
     /// The effective value of the setting.
     pub value: Value,
     /// The origin of the value: `default`, `robot-detection.toml:3`, `environment …` or the flag.
@@ -54,7 +54,7 @@ pub enum Removed {
 /// The loaded settings, each with its origin.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    pub(super) values: BTreeMap<&'static str, InForce>,
+    pub(super) values: BTreeMap<&'static str, EffectiveValue>,
     pub(super) settings: Arc<Settings>,
     pub(super) sites: Arc<[Arc<SiteParts>]>,
     /// Keys that are set in the `[[site]]` to which these settings belong.
@@ -66,7 +66,7 @@ pub struct Loaded {
 /// The configuration values that have been read so far.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    pub(super) values: BTreeMap<&'static str, InForce>,
+    pub(super) values: BTreeMap<&'static str, EffectiveValue>,
     pub(super) settings: Settings,
     pub(super) errors: Vec<ConfigError>,
 }
@@ -261,7 +261,8 @@ impl Reading {
     fn set(&mut self, key: &'static Key, value: Value, origin: String, called: &str) {
         match self.settings.set(key, &value) {
             Ok(()) => {
-                self.values.insert(key.name, InForce { value, origin });
+                self.values
+                    .insert(key.name, EffectiveValue { value, origin });
             }
             Err(reason) => self.wrong(origin, called, &reason),
         }
@@ -298,7 +299,7 @@ impl Loaded {
 
     /// Returns the effective settings of a site; the common settings if no `[[site]]` has the name.
     #[must_use]
-    pub fn of_site_named(&self, name: &str) -> Self {
+    pub fn for_site_named(&self, name: &str) -> Self {
         let mut sites = self.sites.iter();
         let own = sites.find(|site| site.name() == name);
         own.map_or_else(
@@ -315,7 +316,7 @@ impl Loaded {
 
     /// Returns the upstream settings, so that sites with equal settings can share a proxy.
     #[must_use]
-    pub fn of_upstream(&self) -> Vec<(&'static str, Value)> {
+    pub fn upstream_settings(&self) -> Vec<(&'static str, Value)> {
         let keys = KEYS
             .iter()
             .filter(|key| key.is_per_site() && key.name.starts_with("server."));
@@ -347,7 +348,7 @@ impl Loaded {
     }
 
     /// Returns each key with its value and origin, in the order used in the documentation.
-    pub fn in_force(&self) -> impl Iterator<Item = (&'static Key, &InForce)> {
+    pub fn effective_values(&self) -> impl Iterator<Item = (&'static Key, &EffectiveValue)> {
         KEYS.iter()
             .filter_map(|key| Some((key, self.values.get(key.name)?)))
     }
@@ -368,7 +369,7 @@ impl Loaded {
 
     /// Creates an error for a value that was found to be invalid after loading.
     #[must_use]
-    pub fn wrong(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
+    pub fn invalid(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
         let message = if self.of_site.contains(&key.name) {
             format!("site.{}: {reason}", key.name_in_site())
         } else {
@@ -381,13 +382,13 @@ impl Loaded {
     }
 }
 
-fn defaults() -> BTreeMap<&'static str, InForce> {
+fn defaults() -> BTreeMap<&'static str, EffectiveValue> {
     KEYS.iter()
         .filter_map(|key| {
             let value = Value::parse(key.kind, key.default).ok()?;
             Some((
                 key.name,
-                InForce {
+                EffectiveValue {
                     value,
                     origin: DEFAULT.to_owned(),
                 },
@@ -402,7 +403,7 @@ fn variable(name: &str, text: &str) -> Option<(&'static Key, Result<Value, Strin
     if let Some(key) = find(name) {
         return Some((key, Value::parse(key.kind, text)));
     }
-    let key = Key::of_file(name, "_FILE", find)?;
+    let key = Key::find_secret(name, "_FILE", find)?;
     Some((key, included::read(&Value::Text(text.to_owned()))))
 }
 

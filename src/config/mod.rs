@@ -43,7 +43,7 @@ pub use included::Includes;
 pub use init::{commented_configuration, publisher_configuration};
 pub use key::{ConfigError, ConfigErrors, MOST_ERRORS};
 pub use key::{Key, Kind, Reach, Words};
-pub use load::{InForce, Loaded, Loader, Removed};
+pub use load::{EffectiveValue, Loaded, Loader, Removed};
 pub use sections::*;
 pub use settings::Settings;
 pub use settings::wants_colours;

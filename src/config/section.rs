@@ -118,10 +118,10 @@ macro_rules! reach {
 
 macro_rules! unset {
     (; $key:expr) => {
-        $crate::config::setting::absent()
+        $crate::config::setting::unset_value()
     };
     ($default:literal; $key:expr) => {
-        $crate::config::setting::standard(&$key)
+        $crate::config::setting::default_value(&$key)
     };
 }
 

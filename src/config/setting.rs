@@ -66,14 +66,14 @@ pub(super) trait Section: Default {
 }
 
 /// Returns the default value of a key.
-pub(super) fn standard<T: Setting>(key: &Key) -> T {
+pub(super) fn default_value<T: Setting>(key: &Key) -> T {
     Value::parse(key.kind, key.default)
         .and_then(|value| T::read(&value))
         .expect("every default should have the right kind, as tested in `config`")
 }
 
 /// Returns the value of an unset key.
-pub(super) fn absent<T: Setting>() -> T {
+pub(super) fn unset_value<T: Setting>() -> T {
     T::absent().expect(
         "a key without a default should be a string, a list or optional, as tested in `config`",
     )

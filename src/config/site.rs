@@ -8,7 +8,7 @@ use super::{
     ConfigError, ConfigErrors, KEYS, Key, Loaded, RobotsTxtHostSettings, ServerSection, Settings,
     SiteTable, TABLES, Value,
     file::{SiteContent, Table},
-    load::{InForce, Reading},
+    load::{EffectiveValue, Reading},
     table::Reader,
     tables::OF_SITES,
 };
@@ -27,7 +27,7 @@ pub struct SiteLoaded {
 #[derive(Clone, Debug)]
 pub(super) struct SiteParts {
     table: SiteTable,
-    values: BTreeMap<&'static str, InForce>,
+    values: BTreeMap<&'static str, EffectiveValue>,
     /// Settings and tables of the site; only keys that are set override the common settings.
     settings: Settings,
 }
@@ -58,7 +58,7 @@ impl SiteLoaded {
         let (hosts, origin) = parts.own_hosts();
         settings.server.hosts.clone_from(&hosts);
         let value = Value::List(hosts);
-        let in_force = InForce { value, origin };
+        let in_force = EffectiveValue { value, origin };
         loaded
             .values
             .insert(ServerSection::KEY.hosts.name, in_force);
@@ -108,7 +108,7 @@ impl SiteLoaded {
 
     /// Creates an error for a `name`, `hosts` or `path` that was found to be invalid after loading.
     #[must_use]
-    pub fn wrong(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
+    pub fn invalid(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
         self.parts.table.wrong(key, reason)
     }
 }
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn errors_in_a_site_name_their_line() {
         let site = &sites(TWO)[0];
-        let wrong = |key: &Key| site.loaded().wrong(key, "no").to_string();
+        let wrong = |key: &Key| site.loaded().invalid(key, "no").to_string();
         assert_eq!(
             wrong(&ServerSection::KEY.upstream),
             "c.toml:16: site.upstream: no"
@@ -305,7 +305,7 @@ mod tests {
             wrong(&GeneralSection::KEY.redirect_url),
             "c.toml:2: redirect_url: no"
         );
-        let text = site.wrong(&SiteTable::KEY.path, "no").to_string();
+        let text = site.invalid(&SiteTable::KEY.path, "no").to_string();
         assert_eq!(text, "c.toml:15: site.path: no");
     }
 

@@ -105,17 +105,17 @@ macro_rules! table {
                 key: &$crate::config::Key,
                 reason: impl std::fmt::Display,
             ) -> $crate::config::ConfigErrors {
-                self.wrong_by_name(key.short_name, reason)
+                self.invalid_named_value(key.short_name, reason)
             }
 
             /// Creates an error for the key that `error` refers to.
             #[must_use]
-            pub fn wrong_by_name(
+            pub fn invalid_named_value(
                 &self,
                 key: &str,
                 reason: impl std::fmt::Display,
             ) -> $crate::config::ConfigErrors {
-                self.place.wrong($name, key, &reason)
+                self.place.invalid($name, key, &reason)
             }
         }
     };
@@ -136,7 +136,7 @@ impl Place {
         self.origins.get(key).map(String::as_str)
     }
 
-    pub(super) fn wrong(
+    pub(super) fn invalid(
         &self,
         table: &str,
         key: &str,

@@ -297,7 +297,7 @@ fn included_files_are_merged() {
     assert_eq!(loaded.sites().len(), 1);
     let origin = loaded.origin(&GeneralSection::KEY.filter_patterns);
     assert!(origin.ends_with("conf.d/a.toml:1"), "{origin}");
-    assert_eq!(Includes::of(main).present(Path::new(&file)).len(), 2);
+    assert_eq!(Includes::parse(main).present(Path::new(&file)).len(), 2);
 
     let twice =
         "include = 'conf.d/*.toml'\nfilter_pattern = '/c/*'\n[[rule]]\nname = 'b'\naction = 'pass'";

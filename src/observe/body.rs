@@ -62,7 +62,7 @@ impl<B: Body> Body for ObservedBody<B> {
         let frame = ready!(this.inner.poll_frame(cx));
         match (&frame, &mut *this.observation) {
             (Some(Ok(frame)), Some(observation)) => {
-                observation.sent(frame.data_ref().map_or(0, Buf::remaining));
+                observation.record_sent_bytes(frame.data_ref().map_or(0, Buf::remaining));
             }
             // The body has ended: dropping the observation counts and logs the request.
             (_, observation) => *observation = None,

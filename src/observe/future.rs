@@ -51,7 +51,7 @@ where
         let mut response = ready!(this.inner.poll(cx))?;
         this.additions.add_to(&mut response);
         if let Some(observation) = this.observation.take() {
-            observation.answered(&mut response);
+            observation.record(&mut response);
         }
         Poll::Ready(Ok(response))
     }

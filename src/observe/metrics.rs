@@ -49,7 +49,7 @@ impl Metrics {
         sites.values().cloned().collect()
     }
 
-    pub(super) fn reloaded(&self, succeeded: bool) {
+    pub(super) fn record_reload(&self, succeeded: bool) {
         let counter = if succeeded {
             &self.reloads_done
         } else {
@@ -92,9 +92,9 @@ impl SiteObserver {
     }
 
     /// Stores the data needed to evaluate whether the request is suspicious.
-    pub(super) fn leave(&self, request: &Request<RequestContext>) -> Option<ObservationTicket> {
+    pub(super) fn store(&self, request: &Request<RequestContext>) -> Option<ObservationTicket> {
         let suspicion = self.shared.suspicion.as_ref()?;
-        suspicion.leave(request, request.body().client().client)
+        suspicion.store(request, request.body().client().client)
     }
 
     /// Starts to observe a request; the request is counted and logged when its response has ended.

@@ -27,7 +27,7 @@ impl TraceSettings {
             return Ok(Self);
         }
         let reason = "this build does not support traces; build with --features otel";
-        Err(loaded.wrong(&OtelSection::KEY.endpoint, reason))
+        Err(loaded.invalid(&OtelSection::KEY.endpoint, reason))
     }
 }
 

@@ -64,7 +64,7 @@ impl Observation {
             status: Some(CLIENT_CLOSED_REQUEST),
             outcome: None,
             ticket: site.shared.counters.record_path(request.uri().path()),
-            slip: site.leave(request),
+            slip: site.store(request),
             body_bytes: 0,
             counts: true,
             probe: None,
@@ -79,18 +79,18 @@ impl Observation {
     }
 
     /// Records the decision for the request; `None` for a human visitor's request.
-    pub(crate) fn decided(&mut self, outcome: Option<Outcome>) {
+    pub(crate) fn set_outcome(&mut self, outcome: Option<Outcome>) {
         self.outcome = outcome;
     }
 
     /// Records the response, and continues to observe its body.
-    pub(crate) fn answered<B: FromUpstream>(mut self, response: &mut Response<ObservedBody<B>>) {
+    pub(crate) fn record<B: FromUpstream>(mut self, response: &mut Response<ObservedBody<B>>) {
         let status = response.status().as_u16();
         self.status = Some(status);
         let outcome = self.outcome.as_ref();
         let is_person = outcome.is_none_or(Outcome::is_person_passing);
         if let (true, Some(ticket)) = (is_person, self.ticket) {
-            self.site.shared.counters.answered(ticket, status);
+            self.site.shared.counters.settle_path(ticket, status);
             self.ticket = None;
         }
         self.judge(status);
@@ -102,7 +102,7 @@ impl Observation {
     }
 
     /// Records a response without a body, and ends the observation of the request.
-    pub(crate) fn ended(mut self, status: StatusCode) {
+    pub(crate) fn end_with_status(mut self, status: StatusCode) {
         self.status = Some(status.as_u16());
     }
 
@@ -110,7 +110,7 @@ impl Observation {
     ///
     /// Status, bytes and time of the response are unknown. Unless `counts`, the other program
     /// counts the request.
-    pub(crate) fn told(mut self, outcome: Option<Outcome>, counts: bool) {
+    pub(crate) fn record_external(mut self, outcome: Option<Outcome>, counts: bool) {
         self.outcome = outcome;
         self.status = None;
         self.counts = counts;
@@ -122,11 +122,11 @@ impl Observation {
             let kind = |outcome: &Outcome| outcome.kind() == Some(Kind::Person);
             let is_person = self.outcome.as_ref().is_none_or(kind);
             let is_trap = self.outcome.as_ref().is_some_and(Outcome::is_trap);
-            suspicion.answered(slip, is_person, status, is_trap);
+            suspicion.record(slip, is_person, status, is_trap);
         }
     }
 
-    pub(super) fn sent(&mut self, bytes: usize) {
+    pub(super) fn record_sent_bytes(&mut self, bytes: usize) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.body_bytes = self.body_bytes.saturating_add(bytes);
     }
@@ -185,7 +185,7 @@ impl Drop for Observation {
             counters.record_evidence_only(outcome, ticket);
         }
         // The program's own requests do not count as visits.
-        if is_seen && outcome.is_none_or(|outcome| !outcome.is_own()) {
+        if is_seen && outcome.is_none_or(|outcome| !outcome.is_internal()) {
             shared.metrics.durations.record(duration);
         }
         let Some(head) = &self.head else { return };

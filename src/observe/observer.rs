@@ -115,8 +115,8 @@ impl Observer {
     }
 
     /// Counts a reload of the configuration.
-    pub(crate) fn reloaded(&self, succeeded: bool) {
-        self.inner.metrics.reloaded(succeeded);
+    pub(crate) fn record_reload(&self, succeeded: bool) {
+        self.inner.metrics.record_reload(succeeded);
     }
 
     /// Reopens the access log file.

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::{ConfigErrors, Loaded};
 use crate::detect::{Kind, Verdict};
-use crate::fetch::{FetchLimits, Poster};
+use crate::fetch::{FetchLimits, PlainClient};
 use crate::layer::Outcome;
 use crate::telemetry::{RequestSpan, Traces};
 use crate::traffic::decision_name;
@@ -98,7 +98,7 @@ impl Span {
 /// An HTTP client that sends on our Tokio runtime, because the exporter's thread has no runtime.
 #[derive(Debug)]
 struct RuntimeClient {
-    poster: Poster,
+    poster: PlainClient,
     runtime: Handle,
     tasks: TaskTracker,
 }
@@ -118,7 +118,7 @@ impl HttpClient for RuntimeClient {
 
 fn start(endpoint: &str) -> Result<Traces, HttpError> {
     let client = RuntimeClient {
-        poster: Poster::new(FetchLimits::default())?,
+        poster: PlainClient::new(FetchLimits::default())?,
         runtime: Handle::current(),
         tasks: TaskTracker::new(),
     };

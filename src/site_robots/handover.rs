@@ -72,7 +72,7 @@ impl Handover {
         if changes.names_files() || servers.iter().all(|server| has_ended(server)) {
             return Ok(None);
         }
-        let key = own_robot::key(store, &clock).await?;
+        let key = own_robot::load_or_create_key(store, &clock).await?;
         let order = Order {
             settings: settings_digest(loaded, site, &key),
             changes: changes.clone(),
@@ -206,10 +206,10 @@ fn is_false(flag: &bool) -> bool {
 /// `key` is a secret stored in the database, which prevents passwords from being guessed from the
 /// digest.
 pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String {
-    let loaded = loaded.of_site_named(site);
+    let loaded = loaded.for_site_named(site);
     let mut digest = Sha256::new();
     digest.update(key);
-    for (key, found) in loaded.in_force() {
+    for (key, found) in loaded.effective_values() {
         if TABLES.iter().any(|table| key.name.starts_with(table)) {
             digest.update(format!("\n{} = {:?}", key.name, found.value));
         }

@@ -9,7 +9,7 @@ use crate::operations::HeavenUse;
 /// line.
 #[must_use]
 pub fn heaven_use(loaded: &Loaded, site: &str, published: Option<&Path>) -> HeavenUse {
-    of(loaded.of_site_named(site).settings(), published)
+    of(loaded.for_site_named(site).settings(), published)
 }
 
 fn of(settings: &Settings, published: Option<&Path>) -> HeavenUse {

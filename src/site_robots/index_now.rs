@@ -21,7 +21,7 @@ pub(super) fn announcer(
     match indexed_site(loaded, settings, heaven) {
         Ok(site) => {
             let announcer = Announcer::new(told, site);
-            let wrong = |error| loaded.wrong(&IndexNowSection::KEY.endpoint, error);
+            let wrong = |error| loaded.invalid(&IndexNowSection::KEY.endpoint, error);
             announcer.map(Some).map_err(wrong)
         }
         Err(why) => {
@@ -33,10 +33,10 @@ pub(super) fn announcer(
 
 impl SiteRobotRuns {
     /// Submits changed pages if IndexNow is active; the run succeeds even if the submission fails.
-    pub(super) async fn tell_index_now(&self, run_id: i64) -> Option<IndexNowResult> {
+    pub(super) async fn announce_to_index_now(&self, run_id: i64) -> Option<IndexNowResult> {
         let announcer = self.settings.index_now.as_ref()?;
         let site = self.robot.site();
-        let told = announcer.tell(&self.store, (site, run_id), self.clock.now_ms());
+        let told = announcer.announce(&self.store, (site, run_id), self.clock.now_ms());
         let told = match told.await {
             Ok(told) => told,
             Err(error) => IndexNowResult::failed(error.to_string()),

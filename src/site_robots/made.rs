@@ -50,7 +50,7 @@ impl SiteRobotRuns {
     /// Returns an error if a database operation fails, a value is not valid in a header, or the
     /// robot cannot be built.
     pub async fn new(settings: &SiteRobotSettings, store: &Store) -> anyhow::Result<Self> {
-        let (own, clock) = (own_robot::unknown(), Clock::system());
+        let (own, clock) = (own_robot::unknown_key(), Clock::system());
         own_robot::load(&own, store, &clock).await?;
         Self::of(settings, store, clock, &own)
     }
@@ -63,7 +63,7 @@ impl SiteRobotRuns {
         own: &SiteRobotKey,
     ) -> anyhow::Result<Self> {
         let source = source(settings, own, &clock)?;
-        let converters = settings.own().converters.clone();
+        let converters = settings.section().converters.clone();
         let programs = Arc::new(Programs::new(&settings.conf, converters));
         let builder = builder(settings, store, source.clone(), &programs);
         let library = Library::new(store.clone(), settings.site.clone());
@@ -107,8 +107,8 @@ impl SiteRobotRuns {
     /// # Errors
     ///
     /// Returns an error if no server responds within the limits of a run.
-    pub async fn ask(&self, url: &Url) -> Result<PageResponse, SourceError> {
-        self.source.ask(&PageRequest::get(url)).await
+    pub async fn fetch_page(&self, url: &Url) -> Result<PageResponse, SourceError> {
+        self.source.fetch(&PageRequest::get(url)).await
     }
 
     /// Returns the settings of the robot heaven that is generated from the robot's descriptions.
@@ -120,10 +120,10 @@ impl SiteRobotRuns {
     /// Returns `true` if all starting points are on our own sites, where the layers allow the
     /// robot.
     #[must_use]
-    pub fn is_at_home(&self) -> bool {
+    pub fn stays_on_own_sites(&self) -> bool {
         let settings = &self.settings;
         let mut starts = settings.starts.iter();
-        starts.all(|start| settings.own_hosts.has(&start.url))
+        starts.all(|start| settings.own_hosts.contains(&start.url))
     }
 
     /// Returns the action to take after a run (`onCompletion`).
@@ -145,7 +145,7 @@ fn builder(
     source: PageSource,
     programs: &Arc<Programs>,
 ) -> SiteRobotBuilder {
-    let own = settings.own();
+    let own = settings.section();
     let limits = RenderLimits {
         program: own.browser.clone().unwrap_or_default(),
         max_html_bytes: settings.conf.max_file_bytes,
@@ -223,7 +223,7 @@ fn source(
         }),
         pass: Some(settings.own_hosts.clone().pass(own.clone(), clock.clone())),
     })?;
-    Ok(match &settings.own().file_root {
+    Ok(match &settings.section().file_root {
         Some(root) => PageSource::HttpAndFiles(source, FileSource::new(root, limits)?),
         None => source.into(),
     })
@@ -240,7 +240,7 @@ fn access(
         username: settings.conf.username.clone(),
         password: password.as_str().to_owned(),
     });
-    if let Some(credentials) = settings.own().login.clone().or(basic) {
+    if let Some(credentials) = settings.section().login.clone().or(basic) {
         access = access.credentials(&credentials)?;
     }
     match &settings.upstream {

@@ -92,7 +92,7 @@ impl Orders {
     }
 
     /// Executes handed-over runs until `stop` is cancelled, then ends active runs.
-    pub(crate) async fn keep(self, heaven: impl HeavenReload, stop: CancellationToken) {
+    pub(crate) async fn execute_runs(self, heaven: impl HeavenReload, stop: CancellationToken) {
         let taking = async {
             tokio::join!(self.show(), self.listen(&heaven, &stop));
         };
@@ -265,7 +265,7 @@ impl Orders {
                 "the server runs another version of robot-detection".to_owned()
             ));
         };
-        let key = own_robot::key(store, clock).await?;
+        let key = own_robot::load_or_create_key(store, clock).await?;
         let is_same = |loaded: &Loaded| settings_digest(loaded, &order.site, &key) == work.settings;
         let loaded = match self.inner.loaded.load_full() {
             Some(loaded) if work.reload && !is_same(&loaded) => match self.reloaded().await {
@@ -304,7 +304,7 @@ impl Orders {
             reloads, loaded, ..
         } = &*self.inner;
         let outcome = if reloads.is_served() {
-            reloads.ask(Reloads::COMMAND).await
+            reloads.request_reload(Reloads::COMMAND).await
         } else {
             None
         };

@@ -21,7 +21,7 @@ pub(super) struct OwnHosts(Vec<(String, Option<u16>)>);
 
 impl OwnHosts {
     /// Returns the hosts of the configured starting points, the sites and our listeners.
-    pub(super) fn of(settings: &Settings, starts: &[Start]) -> Self {
+    pub(super) fn from_settings(settings: &Settings, starts: &[Start]) -> Self {
         let configured = settings.site_robot.starting_points.iter();
         let configured = configured.map(|point| point.url().clone());
         let starts = starts.iter().filter(|start| start.is_configured);
@@ -40,7 +40,7 @@ impl OwnHosts {
         RequestSigner::new(move |method, url, headers| {
             // Another site could forward a signature to our site and impersonate our robot while
             // the signature is valid.
-            let Some(host) = url.host_str().filter(|_| self.has(url)) else {
+            let Some(host) = url.host_str().filter(|_| self.contains(url)) else {
                 return;
             };
             let (path, now_ms) = (path_and_query(url), clock.now_ms());
@@ -50,7 +50,7 @@ impl OwnHosts {
     }
 
     /// Returns `true` if a URL's host is one of our own hosts.
-    pub(super) fn has(&self, url: &Url) -> bool {
+    pub(super) fn contains(&self, url: &Url) -> bool {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return false;
         };

@@ -143,7 +143,7 @@ impl SiteRobotRuns {
     }
 
     fn is_rendered(&self, human: &Human) -> bool {
-        match self.settings.own().render {
+        match self.settings.section().render {
             Rendering::Never => false,
             Rendering::Empty => human.is_empty,
             Rendering::Always => human.is_html,
@@ -153,7 +153,7 @@ impl SiteRobotRuns {
     /// Downloads a page and returns its words; returns `None` if the page is neither HTML nor text.
     async fn human_page(&self, url: &str) -> Result<Option<Human>, String> {
         let address = url.parse().map_err(|error| format!("{error}"))?;
-        let answer = self.source.ask(&PageRequest::get(&address)).await;
+        let answer = self.source.fetch(&PageRequest::get(&address)).await;
         let answer = answer.map_err(|error| error.to_string())?;
         match answer.status {
             200 | 203 => Ok(words_of_answer(&answer)),

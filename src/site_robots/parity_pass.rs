@@ -53,7 +53,7 @@ impl SiteRobotRuns {
     ///
     /// Pages that the run downloaded in full are skipped, unless they differed before. A database
     /// failure is logged and changes nothing.
-    pub(super) async fn keep_parity(&self, run_id: i64) -> Option<ParityPass> {
+    pub(super) async fn check_parity(&self, run_id: i64) -> Option<ParityPass> {
         if self.settings.configured.heaven.parity_pages == 0 {
             return None;
         }

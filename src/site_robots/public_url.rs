@@ -24,7 +24,7 @@ impl PublicUrl {
     /// This applies to starting points at a server of `server.upstream`, to the same starting
     /// points with the other scheme and, if the public URL is set, to all that are not on the
     /// site's hosts.
-    pub(super) fn of(settings: &Settings, starts: &mut [Start]) -> Option<Self> {
+    pub(super) fn apply(settings: &Settings, starts: &mut [Start]) -> Option<Self> {
         let mut public = Self {
             url: public_url(settings)?,
             aliases: Vec::new(),

@@ -179,7 +179,7 @@ impl SiteRobotRuns {
             };
             let summary = self.robot.run_on(&terms).await?;
             let parity = match summary.state {
-                RunState::Finished => self.keep_parity(summary.run_id).await,
+                RunState::Finished => self.check_parity(summary.run_id).await,
                 _ => None,
             };
             anyhow::Ok((summary, parity))
@@ -206,7 +206,7 @@ impl SiteRobotRuns {
             tracing::warn!("cannot checkpoint the database after the run: {error}");
         }
         ran.published = published?.as_ref().map(files);
-        ran.index_now = self.tell_index_now(ran.summary.run_id).await;
+        ran.index_now = self.announce_to_index_now(ran.summary.run_id).await;
         ran.hook_failure = self.start_hook(&ran.summary).await;
         Ok(ran)
     }

@@ -69,7 +69,7 @@ impl Schedules {
         if robots.is_empty() && known.load().is_empty() {
             return;
         }
-        pages.offer(robots.iter().map(|runs| runs.robot.site().to_owned()));
+        pages.set_offered_sites(robots.iter().map(|runs| runs.robot.site().to_owned()));
         for runs in &robots {
             pages.show(&runs.robot);
             if let Some(schedule) = runs.settings.schedule().cloned() {
@@ -81,7 +81,7 @@ impl Schedules {
     }
 
     /// Starts due runs now and at each trigger until `stop` is cancelled, then ends active runs.
-    pub(crate) async fn keep(self, stop: CancellationToken) {
+    pub(crate) async fn start_due_runs(self, stop: CancellationToken) {
         let (ring, mut rings) = mpsc::channel(1);
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
@@ -95,8 +95,8 @@ impl Schedules {
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(()) = rings.recv() => self.look(),
-                () = self.inner.pages.changed() => self.refresh_changed(),
-                site = self.inner.pages.wanted(), if !self.inner.robots.load().is_empty() => {
+                () = self.inner.pages.wait_for_changed() => self.refresh_changed(),
+                site = self.inner.pages.wait_for_request(), if !self.inner.robots.load().is_empty() => {
                     self.begin(&site);
                 }
             }
@@ -120,7 +120,7 @@ impl Schedules {
                 let site = runs.robot.site();
                 if let Err(error) = schedules.look_at(&runs).await {
                     warn!(site, "the site robot run for {site} failed: {error:#}");
-                    schedules.inner.pages.failed(site, format!("{error:#}"));
+                    schedules.inner.pages.fail(site, format!("{error:#}"));
                 }
             });
         }
@@ -130,7 +130,7 @@ impl Schedules {
     fn refresh_changed(&self) {
         for runs in self.inner.robots.load().iter() {
             let site = runs.robot.site();
-            let urls = self.inner.pages.takes_changed(site);
+            let urls = self.inner.pages.take_changed(site);
             if urls.is_empty() {
                 continue;
             }
@@ -144,10 +144,10 @@ impl Schedules {
                 match ran {
                     Ok(_) => {}
                     // The current run may have visited these pages before they changed.
-                    Err(error) if is_running(&error) => pages.keep_changed(site, urls),
+                    Err(error) if is_running(&error) => pages.requeue_changed(site, urls),
                     Err(error) => {
                         warn!(site, "cannot visit changed pages of {site}: {error:#}");
-                        pages.failed(site, format!("{error:#}"));
+                        pages.fail(site, format!("{error:#}"));
                     }
                 }
             });
@@ -163,17 +163,17 @@ impl Schedules {
         let (schedules, runs) = (self.clone(), Arc::clone(runs));
         self.inner.tasks.spawn(async move {
             let (pages, site) = (&schedules.inner.pages, runs.robot.site());
-            let accept = pages.takes_acceptance(site);
+            let accept = pages.take_acceptance(site);
             if accept && !runs.is_held().await {
                 // Another instance was faster, or no run was requested.
                 return;
             }
             match schedules.run(&runs, accept).await {
                 Ok(_) => {}
-                Err(error) if is_running(&error) => pages.failed(site, format!("{error:#}")),
+                Err(error) if is_running(&error) => pages.fail(site, format!("{error:#}")),
                 Err(error) => {
                     warn!(site, "the site robot run for {site} failed: {error:#}");
-                    pages.failed(site, format!("{error:#}"));
+                    pages.fail(site, format!("{error:#}"));
                 }
             }
         });
@@ -231,7 +231,7 @@ impl Schedules {
             }
         };
         if ran.is_some() {
-            self.inner.pages.ended(site);
+            self.inner.pages.record_end(site);
         }
         Ok(ran.map(|ran| ran.summary.state == crate::store::RunState::Finished))
     }

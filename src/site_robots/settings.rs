@@ -128,7 +128,7 @@ fn check_directories(loaded: &Loaded, found: &[SiteRobotSettings]) -> Result<(),
             let directory = directory.display();
             let reason =
                 format!("two sites use {directory}; set a different directory for each site");
-            return Err(loaded.wrong(&SiteRobotSection::KEY.publish, reason));
+            return Err(loaded.invalid(&SiteRobotSection::KEY.publish, reason));
         }
         known.push(directory);
     }
@@ -148,7 +148,7 @@ impl SiteRobotSettings {
         site: &str,
         changes: &SiteRobotChanges,
     ) -> Result<Option<Self>, ConfigErrors> {
-        Self::of(&loaded.of_site_named(site), site, changes)
+        Self::of(&loaded.for_site_named(site), site, changes)
     }
 
     /// Returns the name of the site.
@@ -166,7 +166,7 @@ impl SiteRobotSettings {
     /// Returns the question of which visitors may read pages behind a login, if no setting
     /// specifies these visitors.
     #[must_use]
-    pub fn question(&self) -> Option<&str> {
+    pub fn access_question(&self) -> Option<&str> {
         self.question.as_deref()
     }
 
@@ -178,22 +178,22 @@ impl SiteRobotSettings {
     /// Returns the directory to which heaven is published, if one is set.
     #[must_use]
     pub fn publishes_into(&self) -> Option<&Path> {
-        self.own().publish.as_deref()
+        self.section().publish.as_deref()
     }
 
     /// Returns the settings in the `[site_robot]` table.
-    pub(super) fn own(&self) -> &SiteRobotSection {
+    pub(super) fn section(&self) -> &SiteRobotSection {
         &self.configured.site_robot
     }
 
     /// Returns the schedule of runs, if one is set.
     pub(super) fn schedule(&self) -> Option<&Schedule> {
-        self.own().schedule.as_ref()
+        self.section().schedule.as_ref()
     }
 
     /// Returns the paths that the site robot never visits, including those served by this program.
     pub(super) fn never_below(&self) -> Vec<String> {
-        let mut paths = self.own().never_below.clone();
+        let mut paths = self.section().never_below.clone();
         for path in [&self.configured.heaven.path, &self.configured.admin.path] {
             paths.push(format!("/{}/", path.trim_matches('/')));
         }
@@ -207,7 +207,7 @@ impl SiteRobotSettings {
         if self.form_login.is_some() {
             return Some("with a form");
         }
-        match &self.own().login {
+        match &self.section().login {
             Some(Credentials::Bearer(_)) => Some("with a bearer token"),
             Some(Credentials::Cookie(_)) => Some("with a cookie"),
             Some(Credentials::Basic { .. }) => Some("with a name and a password"),
@@ -233,8 +233,8 @@ impl SiteRobotSettings {
 
     /// Returns the path of the browser that renders pages, if rendering is enabled.
     #[must_use]
-    pub fn renders_by(&self) -> Option<&Path> {
-        let own = self.own();
+    pub fn browser_path(&self) -> Option<&Path> {
+        let own = self.section();
         (own.render != Rendering::Never).then(|| own.browser.as_deref().unwrap_or(Path::new("")))
     }
 
@@ -256,7 +256,7 @@ impl SiteRobotSettings {
             conf.use_all_connections();
         }
         let mut starts = starts(loaded, &settings, &conf, changes)?;
-        let public = PublicUrl::of(&settings, &mut starts);
+        let public = PublicUrl::apply(&settings, &mut starts);
         if starts.is_empty() {
             return Ok(None);
         }
@@ -281,10 +281,10 @@ impl SiteRobotSettings {
                 Some(public) => public.upstream(upstream(&settings, &mut Vec::new())),
                 None => upstream(&settings, &mut warnings),
             },
-            own_hosts: OwnHosts::of(&settings, &starts),
+            own_hosts: OwnHosts::from_settings(&settings, &starts),
             public,
             heaven,
-            signing: Signing::of(loaded)?,
+            signing: Signing::from_settings(loaded)?,
             accept: changes.accept,
             index_now,
             question,
@@ -350,7 +350,7 @@ fn heaven(
 
 fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), ConfigErrors> {
     let path = settings.site_robot.filter_conf.as_str();
-    let wrong = |reason: String| loaded.wrong(&SiteRobotSection::KEY.filter_conf, reason);
+    let wrong = |reason: String| loaded.invalid(&SiteRobotSection::KEY.filter_conf, reason);
     let text = match path {
         "" => String::new(),
         path => read_text(path).map_err(wrong)?,
@@ -367,7 +367,7 @@ fn filter(loaded: &Loaded, filters: &Filters, name: &str) -> Result<Arc<Filter>,
     filters.filter(name).map(Arc::clone).ok_or_else(|| {
         let known = filters.names().join(", ");
         let reason = format!("there is no filter {name:?}; known filters: {known}");
-        loaded.wrong(&SiteRobotSection::KEY.filter_conf, reason)
+        loaded.invalid(&SiteRobotSection::KEY.filter_conf, reason)
     })
 }
 

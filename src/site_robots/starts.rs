@@ -27,7 +27,7 @@ pub(super) fn only(loaded: &Loaded, changes: &SiteRobotChanges) -> Result<Vec<Ur
 fn points(loaded: &Loaded, urls: &[String]) -> Result<Vec<StartingPoint>, ConfigErrors> {
     let points = urls.iter().map(|url| StartingPoint::parse(url));
     let points = points.collect::<Result<_, _>>();
-    points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))
+    points.map_err(|reason| loaded.invalid(&SiteRobotSection::KEY.starting_points, reason))
 }
 
 /// Returns the maximum number of links to follow, as set by the command, the settings or
@@ -105,7 +105,7 @@ fn check_files(
                  \"/srv/documents\""
             ),
         };
-        return Err(loaded.wrong(&SiteRobotSection::KEY.file_root, reason));
+        return Err(loaded.invalid(&SiteRobotSection::KEY.file_root, reason));
     }
     Ok(())
 }

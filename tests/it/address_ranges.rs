@@ -111,7 +111,7 @@ impl House {
     /// Returns an instance with address lists that an administrator has chosen.
     async fn chosen(&self) -> Instance {
         let Instance { store, .. } = self.instance().await;
-        let fetcher = Fetcher::new(RangesRefresher::fetch_limits_of_chosen()).unwrap();
+        let fetcher = Fetcher::new(RangesRefresher::chosen_fetch_limits()).unwrap();
         let ranges = Ranges::new(self.clock.clone());
         let refresher = RangesRefresher::for_chosen_lists(store.clone(), fetcher, ranges.clone());
         Instance {

@@ -245,7 +245,7 @@ async fn all_instances_share_canonical_urls_and_rules_take_precedence() {
     let now_ms = i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_millis());
     store
         .canonicals()
-        .learn("default", &learnt, now_ms.unwrap(), 0)
+        .save("default", &learnt, now_ms.unwrap(), 0)
         .await
         .unwrap();
     // Learning a URL also loads the URLs that other instances have learnt.

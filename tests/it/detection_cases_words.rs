@@ -19,7 +19,7 @@ macro_rules! cases {
             for user_agent in [$($user_agent),*] {
                 let claim = DETECTOR.claim(user_agent.as_bytes());
                 let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
-                assert_eq!(!kind.is_of_people(), $is_robot, "{user_agent}: {claim:?}");
+                assert_eq!(!kind.is_human(), $is_robot, "{user_agent}: {claim:?}");
                 assert_eq!(DETECTOR.is_robot(user_agent), $is_robot, "{user_agent}");
                 assert_ne!(kind, Kind::Nameless);
             }

@@ -484,8 +484,11 @@ async fn visits_are_counted() {
         visit(addr, "GET", target, user_agent).await;
     }
     let stats = layer.stats();
-    assert_eq!(stats.robots.of(Action::Redirect).load(Ordering::Relaxed), 2);
-    assert_eq!(stats.robots.of(Action::Pass).load(Ordering::Relaxed), 1);
+    assert_eq!(
+        stats.robots.get(Action::Redirect).load(Ordering::Relaxed),
+        2
+    );
+    assert_eq!(stats.robots.get(Action::Pass).load(Ordering::Relaxed), 1);
     assert_eq!(stats.people.load(Ordering::Relaxed), 3);
 }
 
@@ -792,9 +795,9 @@ fn counted(layer: &RobotDetectionLayer) -> u64 {
     let stats = layer.stats();
     let counters = [
         &stats.people,
-        stats.robots.of(Action::Pass),
-        stats.robots.of(Action::Refuse),
-        stats.robots.of(Action::Slow),
+        stats.robots.get(Action::Pass),
+        stats.robots.get(Action::Refuse),
+        stats.robots.get(Action::Slow),
     ];
     let numbers = counters.map(|counter| counter.load(Ordering::Relaxed));
     numbers.iter().sum()
@@ -829,7 +832,7 @@ async fn our_site_robot_and_our_own_pages_are_not_visits() {
             let response = ask(path, user_agent, is_ours).await;
             assert_eq!(response.status(), StatusCode::OK, "{path}");
             let outcome = response.extensions().get::<Outcome>().unwrap();
-            assert!(outcome.is_own(), "{path}");
+            assert!(outcome.is_internal(), "{path}");
             assert_eq!((outcome.robot(), outcome.cause()), (None, cause), "{path}");
         }
     }
@@ -841,7 +844,7 @@ async fn our_site_robot_and_our_own_pages_are_not_visits() {
         let before = counted(&layer);
         let response = ask(path, GOOGLEBOT, false).await;
         let outcome = response.extensions().get::<Outcome>().unwrap();
-        assert!(!outcome.is_own(), "{path}");
+        assert!(!outcome.is_internal(), "{path}");
         assert_eq!(counted(&layer), before + 1, "{path}");
     }
 }

@@ -289,7 +289,7 @@ async fn a_password_is_not_sent_over_plain_http() {
     .unwrap();
     let page = url.join("/a").unwrap();
     let error = source
-        .ask(&PageRequest::get(&page))
+        .fetch(&PageRequest::get(&page))
         .await
         .unwrap_err()
         .to_string();
@@ -312,7 +312,7 @@ async fn cookies_are_sent_only_to_their_own_host() {
         &other.url("/b"),
     ] {
         let url = url.parse().unwrap();
-        let answer = source.ask(&PageRequest::get(&url)).await.unwrap();
+        let answer = source.fetch(&PageRequest::get(&url)).await.unwrap();
         assert_eq!(answer.status, 200, "{url}");
     }
     let (path, cookie) = members.state().asked.last().unwrap().clone();

@@ -135,8 +135,8 @@ async fn recognise(
         Some(session) if !location.is_asset() => match session::csrf(&session).await {
             Ok(Some(csrf)) => Ok(Visitor::Session { csrf }),
             Ok(None) => Ok(Visitor::Nobody),
-            Err(failed) => match state.operations().store.absence() {
-                Some(absence) => Err(Problem::away(&absence)),
+            Err(failed) => match state.operations().store.outage() {
+                Some(absence) => Err(Problem::database_unavailable(&absence)),
                 None => Err(session::failed(failed)),
             },
         },
@@ -183,7 +183,7 @@ fn is_public(location: &RequestLocation) -> bool {
 
 fn deny(location: &RequestLocation, is_safe: bool) -> Response {
     if location.wants_json() {
-        return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
+        return Problem::from_status(StatusCode::UNAUTHORIZED).into_response();
     }
     let wanted = location.local.trim_start_matches('/');
     // The redirect after a login cannot repeat a POST request, so only the URL of a GET request is

@@ -78,7 +78,7 @@ pub(super) async fn submit(
     // The store has deleted the sessions, so their cached copies must be deleted too.
     state.cached_sessions().clear();
     // The change has ended every session; the administrator's own session continues under a new ID.
-    session::begin(&session, &caller, now_ms).await?;
+    session::begin_session(&session, &caller, now_ms).await?;
     let caller = state.caller();
     caller.record("password-changed", "administrator", "").await;
     info!("the administrator password was changed; all other sessions were ended");

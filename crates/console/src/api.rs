@@ -16,7 +16,7 @@ use super::{
     heavens_needing_attention,
     identify::{self, IdentifyParams},
     jobs::AlreadyRunning,
-    manual::recognise,
+    manual::reload_registry,
     page::{Page, encode},
     problem::Problem,
     refresh_job::JobView,
@@ -88,7 +88,7 @@ pub(super) async fn status(
     site: SelectedSite,
 ) -> Result<Json<Status>, Problem> {
     let views = sources::load(&state).await?;
-    let absence = state.operations().store.absence();
+    let absence = state.operations().store.outage();
     let away_since = absence.map(|absence| Moment::new(absence.since_ms, state.now_ms()));
     let needs = needs(&state).await?;
     let needs = needs.into_iter().map(|need| need.text).collect();
@@ -98,7 +98,7 @@ pub(super) async fn status(
         database_away_since: away_since,
         filtering: FilteringView::new(&site.name, &site.policy.load()),
         robots: RobotsView::new(&state, &views),
-        front: site.site.as_ref().and_then(AdminSite::ask_front),
+        front: site.site.as_ref().and_then(AdminSite::masking_proxy),
         bundled_only: sources::is_bundled_only(&views),
         refreshing: refreshes::current(&state).running,
         needs,
@@ -171,7 +171,7 @@ async fn answer(
     id: &str,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    recognise(state).await?;
+    reload_registry(state).await?;
     let location = format!("{}api/v1/robots/manual/{}", page.root(), encode(id));
     let robot = find(state, Source::manual().as_str(), id).await?;
     let headers = [(header::LOCATION, location)];
@@ -188,7 +188,7 @@ pub(super) async fn remove(
     find(&state, &path.robot_source, &path.robot_id).await?;
     check_by_hand(&path.robot_source)?;
     robots::remove(&state.caller_as(&visitor), &path.robot_id).await?;
-    recognise(&state).await?;
+    reload_registry(&state).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -232,13 +232,13 @@ pub(super) async fn start(
     Extension(visitor): Extension<Visitor>,
     JsonBody(body): JsonBody<StartBody>,
 ) -> Result<Response, Problem> {
-    let sources = refreshes::chosen(&state, &body.source.unwrap_or_default())?;
+    let sources = refreshes::find_sources(&state, &body.source.unwrap_or_default())?;
     let options = RefreshOptions {
         force: body.force,
         ..RefreshOptions::default()
     };
     let event = "refresh-started";
-    let started = refreshes::begin(&state, &visitor, event, sources, options).await;
+    let started = refreshes::start_refresh(&state, &visitor, event, sources, options).await;
     started.map_err(|AlreadyRunning| busy())?;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
@@ -259,9 +259,9 @@ pub(super) async fn accept(
     JsonBody(body): JsonBody<AcceptBody>,
 ) -> Result<Response, Problem> {
     let document = body.document.as_deref();
-    let (source, options) = refreshes::acceptance(&state, &body.source, document).await?;
+    let (source, options) = refreshes::acceptance_options(&state, &body.source, document).await?;
     let event = "refresh-accepted";
-    let started = refreshes::begin(&state, &visitor, event, vec![source], options).await;
+    let started = refreshes::start_refresh(&state, &visitor, event, vec![source], options).await;
     started.map_err(|AlreadyRunning| busy())?;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
@@ -305,7 +305,7 @@ pub(super) async fn needs(state: &AdminState) -> Result<Vec<Need>, Problem> {
         link: String::new(),
     });
     let heavens = match heavens_needing_attention(state.operations()).await {
-        Err(error) if error.absence().is_some() => Vec::new(),
+        Err(error) if error.outage().is_some() => Vec::new(),
         heavens => heavens?,
     };
     let heavens = heavens.into_iter().map(|(site, text)| Need {

@@ -45,7 +45,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
         if visitor.accepts(&form.csrf) {
             Ok(Self(form.fields))
         } else {
-            Err(Problem::forged())
+            Err(Problem::forged_request())
         }
     }
 }
@@ -102,7 +102,7 @@ impl FromRequestParts<AdminState> for CsrfProof {
         if visitor(&parts.extensions).accepts(token) {
             Ok(Self)
         } else {
-            Err(Problem::forged())
+            Err(Problem::forged_request())
         }
     }
 }
@@ -139,7 +139,7 @@ where
 async fn in_time<F: Future>(reading: F) -> Result<F::Output, Problem> {
     time::timeout(BODY_TIMEOUT, reading)
         .await
-        .map_err(|_| Problem::of_status(StatusCode::REQUEST_TIMEOUT))
+        .map_err(|_| Problem::from_status(StatusCode::REQUEST_TIMEOUT))
 }
 
 fn visitor(extensions: &Extensions) -> Visitor {
@@ -150,7 +150,7 @@ fn visitor(extensions: &Extensions) -> Visitor {
 }
 
 fn of_rejection(status: StatusCode, text: &str) -> Problem {
-    let told = Problem::of_status(status);
+    let told = Problem::from_status(status);
     match status {
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
             Problem::new(status, told.code, text)

@@ -46,7 +46,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
 ];
 
 /// Records the request's location, renders errors as pages or JSON, and adds the headers.
-pub(super) async fn finish(mut request: Request, next: Next) -> Response {
+pub(super) async fn finish_response(mut request: Request, next: Next) -> Response {
     let location = RequestLocation::of(&request);
     request.extensions_mut().insert(location.clone());
     // A panic is caught before the headers are added, so that its error page has them too.
@@ -82,7 +82,7 @@ async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
 ///
 /// With DNS rebinding, a page under another host name that resolves to this server could read the
 /// console's pages.
-pub(super) async fn known_host(
+pub(super) async fn require_known_host(
     State(state): State<AdminState>,
     request: Request,
     next: Next,
@@ -104,12 +104,12 @@ pub(super) async fn known_host(
 ///
 /// A JSON request with a bearer token is allowed, because a browser does not add such a token
 /// automatically; the token itself is checked later, and no other credential is accepted.
-pub(super) async fn same_site(request: Request, next: Next) -> Response {
+pub(super) async fn require_same_site(request: Request, next: Next) -> Response {
     if has_bearer(&access::location(request.extensions()), request.headers()) {
         return next.run(request).await;
     }
     let guarded = CsrfLayer::new()
-        .with_rejection_response(|_| Problem::forged().into_response())
+        .with_rejection_response(|_| Problem::forged_request().into_response())
         .layer(next);
     match guarded.oneshot(request).await {
         Ok(response) => response,
@@ -172,7 +172,9 @@ mod tests {
                 panic!("told to")
             }
             let router = Router::new().route("/a", get(panics));
-            router.route("/api/a", get(panics)).layer(from_fn(finish))
+            router
+                .route("/api/a", get(panics))
+                .layer(from_fn(finish_response))
         };
         for (path, kind) in [
             ("/a", "text/html; charset=utf-8"),

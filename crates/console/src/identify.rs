@@ -127,13 +127,13 @@ pub(super) fn answer(
     if claim.is_none() && !question.headers.trim().is_empty() {
         suspicion = suspicion_of(state, of, (&method, target), &headers, question);
         let reasons = suspicion.findings.reasons;
-        if reasons.are_suspect() && !policy.lets_pass(&request, Visitor::person(sender)) {
+        if reasons.is_suspect() && !policy.passes(&request, Visitor::person(sender)) {
             sender.reasons = reasons;
         }
     }
-    let is_judged = policy.judges_people() || !sender.reasons.is_empty();
+    let is_judged = policy.has_rules_for_people() || !sender.reasons.is_empty();
     let visitor = match &claim {
-        Some(claim) => Some(Visitor::from(claim).sent_by(sender)),
+        Some(claim) => Some(Visitor::from(claim).with_sender(sender)),
         None => is_judged.then(|| Visitor::person(sender)),
     };
     let agent = user_agent.as_bytes();
@@ -164,8 +164,8 @@ pub(super) fn decide(
     let mut explained = explained.suspicion(&suspicion.findings);
     let mut answered_by = None;
     if let Some(site) = &of.site {
-        let own = explained.own_page(|to| (site.own_pages)(target, to));
-        explained = own.copy(suspicion.no_copy);
+        let own = explained.with_heaven_page(|to| (site.own_pages)(target, to));
+        explained = own.with_heaven_copy(suspicion.no_copy);
         // The layer itself responds to requests that are refused or redirected.
         if explained.passes() {
             answered_by = (site.answers)(request, target);
@@ -199,7 +199,7 @@ fn suspicion_of(
     };
     let mut findings = coherence.explain(&asked, transport);
     let fleets = state.operations().traffic.suspicion();
-    if fleets.is_some_and(|fleets| fleets.has_fleet_of(headers, asked.version())) {
+    if fleets.is_some_and(|fleets| fleets.has_matching_fleet(headers, asked.version())) {
         findings.reasons = findings.reasons.with(Reason::Fleet);
         let seen = "the User-Agent and the fingerprint of a fleet".to_owned();
         findings.seen.push((Reason::Fleet, seen));

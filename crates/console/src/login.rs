@@ -125,7 +125,7 @@ pub(super) async fn submit(
         .access()
         .prune_sessions(now_ms)
         .await?;
-    session::begin(&session, &caller, now_ms).await?;
+    session::begin_session(&session, &caller, now_ms).await?;
     info!(client = %caller, "an administrator logged in from {caller}");
     record_login(&state, &caller).await;
     let mut response = page.location.see_other(destination(&form.next));
@@ -135,7 +135,7 @@ pub(super) async fn submit(
 
 /// Records a login, and any failed attempts before it, in the audit log.
 async fn record_login(state: &AdminState, caller: &LoginOrigin) {
-    let failures = state.login_failures().succeeded(state.now_ms());
+    let failures = state.login_failures().record_success(state.now_ms());
     if failures > 0 {
         record_failures(state, caller, failures).await;
     }
@@ -153,7 +153,7 @@ async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64
 }
 
 /// Logs out by ending the session.
-pub(super) async fn leave(
+pub(super) async fn log_out(
     session: Session,
     page: Page,
     Fields(Empty {}): Fields<Empty>,
@@ -183,7 +183,7 @@ pub(super) async fn check_password(
     let client = caller.client(&hash);
     // Held until the function returns; dropping the slot frees the place, even if the client
     // disconnects.
-    let Some(slot) = logins.enter(&client) else {
+    let Some(slot) = logins.join_queue(&client) else {
         return Ok(LoginOutcome::Busy);
     };
     let turn = async {
@@ -196,7 +196,7 @@ pub(super) async fn check_password(
     };
     let turn = tokio::select! {
         turn = turn => turn,
-        () = slot.evicted() => Err(LoginOutcome::Busy),
+        () = slot.wait_until_evicted() => Err(LoginOutcome::Busy),
     };
     let permit = match turn {
         Ok(permit) => permit,
@@ -218,11 +218,11 @@ pub(super) async fn check_password(
         .await
         .map_err(|error| Problem::internal(&error.to_string()))?;
     if let Some(hash) = checked {
-        logins.succeeded(&client).await;
+        logins.record_success(&client).await;
         return Ok(LoginOutcome::Right { hash });
     }
-    logins.failed(&client).await;
-    if let Some(failures) = state.login_failures().failed(state.now_ms()) {
+    logins.fail(&client).await;
+    if let Some(failures) = state.login_failures().fail(state.now_ms()) {
         record_failures(state, caller, failures).await;
     }
     // fail2ban's filter matches this line: do not change its words, and include nothing from the

@@ -90,7 +90,7 @@ impl LoginLimiter {
     /// Enters the queue; returns `None` if there is no place for the client.
     ///
     /// If the queue is full, a new stranger replaces another stranger: see [`leaving`].
-    pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
+    pub(super) fn join_queue(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
         let mut waiting = lock(&self.waiting);
         let of_client = waiting.iter().filter(|attempt| attempt.client == *client);
         // Behind a Unix socket, no visitor has an address, and one visitor must not lock out all
@@ -142,7 +142,7 @@ impl LoginLimiter {
     }
 
     /// Counts a failed login by the client.
-    pub(super) async fn failed(&self, client: &LoginClient) {
+    pub(super) async fn fail(&self, client: &LoginClient) {
         let longest = CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES;
         for (key, each, longest) in [
             (client.key().as_str(), CLIENT_FAILURE_LIFETIME, longest),
@@ -160,7 +160,7 @@ impl LoginLimiter {
     }
 
     /// Deletes the failed logins of a client that has logged in.
-    pub(super) async fn succeeded(&self, client: &LoginClient) {
+    pub(super) async fn record_success(&self, client: &LoginClient) {
         let key = client.key();
         // Only for this client, because its login says nothing about attempts by other clients.
         lock(&self.memory).remove(&key);
@@ -204,7 +204,7 @@ impl LoginLimiter {
 
 impl QueueSlot<'_> {
     /// Waits until another login attempt has taken over this place in the queue.
-    pub(super) async fn evicted(&self) {
+    pub(super) async fn wait_until_evicted(&self) {
         self.eviction.notified().await;
     }
 }
@@ -293,7 +293,7 @@ struct Pending {
 impl LoginFailureLog {
     /// Counts a failed login; if an audit log entry is due, returns the number of failures to
     /// record.
-    pub(crate) fn failed(&self, now_ms: i64) -> Option<u64> {
+    pub(crate) fn fail(&self, now_ms: i64) -> Option<u64> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         pending.failures += 1;
         let is_time = pending
@@ -303,7 +303,7 @@ impl LoginFailureLog {
     }
 
     /// Returns the number of failed logins to record before a successful login.
-    pub(crate) fn succeeded(&self, now_ms: i64) -> u64 {
+    pub(crate) fn record_success(&self, now_ms: i64) -> u64 {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         if pending.failures == 0 {
             return 0;
@@ -379,9 +379,11 @@ mod tests {
     #[tokio::test]
     async fn queue_is_bounded_and_not_filled_by_one_client_or_network() {
         let limiter = limiter().await;
-        let of_one: Vec<_> = (0..9).map_while(|_| limiter.enter(&network(1))).collect();
+        let of_one: Vec<_> = (0..9)
+            .map_while(|_| limiter.join_queue(&network(1)))
+            .collect();
         assert_eq!(of_one.len(), 4);
-        let flood = || (2..=255).filter_map(|last| limiter.enter(&network(last)));
+        let flood = || (2..=255).filter_map(|last| limiter.join_queue(&network(last)));
         let mut guesses: Vec<_> = flood().collect();
         let others = [
             LoginClient::Network("192.1.0.1".parse().unwrap()),
@@ -389,7 +391,9 @@ mod tests {
             LoginClient::Unknown,
             browser(),
         ];
-        let slots = others.each_ref().map(|other| limiter.enter(other).unwrap());
+        let slots = others
+            .each_ref()
+            .map(|other| limiter.join_queue(other).unwrap());
         guesses.extend(flood());
         let waiting = || lock(&limiter.waiting).len();
         assert_eq!(waiting(), MAX_STRANGERS + 1);
@@ -408,7 +412,7 @@ mod tests {
         let limiter = limiter().await;
         limiter.store.close().await;
         for _ in 0..5 {
-            limiter.failed(&network(1)).await;
+            limiter.fail(&network(1)).await;
         }
         let wait = Duration::from_mins(1);
         let refused = LoginDecision::Refused { wait };
@@ -436,13 +440,13 @@ mod record_tests {
     #[test]
     fn guesses_are_recorded_as_one_entry_per_ten_minutes() {
         let log = LoginFailureLog::default();
-        assert_eq!(log.failed(0), Some(1));
+        assert_eq!(log.fail(0), Some(1));
         for at_ms in 1..1_000 {
-            assert_eq!(log.failed(at_ms), None);
+            assert_eq!(log.fail(at_ms), None);
         }
-        assert_eq!(log.failed(FAILURES_MS), Some(1_000));
-        assert_eq!(log.failed(FAILURES_MS + 1), None);
-        assert_eq!(log.succeeded(FAILURES_MS + 2), 1);
-        assert_eq!(log.succeeded(FAILURES_MS + 3), 0);
+        assert_eq!(log.fail(FAILURES_MS), Some(1_000));
+        assert_eq!(log.fail(FAILURES_MS + 1), None);
+        assert_eq!(log.record_success(FAILURES_MS + 2), 1);
+        assert_eq!(log.record_success(FAILURES_MS + 3), 0);
     }
 }

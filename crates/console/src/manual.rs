@@ -52,7 +52,7 @@ pub(super) async fn add(
 ) -> Result<Response, Problem> {
     let errors = match robots::add(&state.caller_as(&visitor), &form).await {
         Ok(robot) => {
-            recognise(&state).await?;
+            reload_registry(&state).await?;
             let page_of_robot = link(robot.source.as_str(), &robot.id);
             // The page of a robot whose ID is `..` already has a query that contains the ID.
             let mark = if page_of_robot.contains('?') {
@@ -85,19 +85,19 @@ pub(super) async fn remove(
     Fields(form): Fields<RemoveForm>,
 ) -> Result<Response, Problem> {
     robots::remove(&state.caller_as(&visitor), &form.id).await?;
-    recognise(&state).await?;
+    reload_registry(&state).await?;
     Ok(page.location.see_other("registry?note=removed"))
 }
 
 /// Applies a change to the registry immediately instead of at the next refresh.
-pub(super) async fn recognise(state: &AdminState) -> Result<(), Problem> {
+pub(super) async fn reload_registry(state: &AdminState) -> Result<(), Problem> {
     state.operations().refresher.reload().await?;
     Ok(())
 }
 
 impl NewRobotPage<'_> {
     fn error(&self, field: &str) -> &str {
-        Invalid::of(field, &self.errors)
+        Invalid::message_for(field, &self.errors)
     }
 
     fn is_chosen(&self, purpose: &str) -> bool {

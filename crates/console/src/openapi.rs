@@ -85,7 +85,7 @@ impl Operation {
         }
     }
 
-    pub(super) fn takes(mut self, parameters: &'static [&'static str]) -> Self {
+    pub(super) fn with_parameters(mut self, parameters: &'static [&'static str]) -> Self {
         self.parameters = parameters;
         self
     }

@@ -183,7 +183,7 @@ impl Page {
     }
 
     /// Returns `true` if the problem is the database outage that the page already reports.
-    pub(super) fn is_without(&self, problem: &Problem) -> bool {
+    pub(super) fn already_reports(&self, problem: &Problem) -> bool {
         self.away.is_some() && problem.status == StatusCode::SERVICE_UNAVAILABLE
     }
 
@@ -219,7 +219,7 @@ impl FromRequestParts<AdminState> for Page {
     ) -> Result<Self, Self::Rejection> {
         let visitor = parts.extensions.get::<Visitor>();
         let is_known = visitor.is_some_and(|visitor| *visitor != Visitor::Nobody);
-        let absence = state.operations().store.absence();
+        let absence = state.operations().store.outage();
         Ok(Self {
             away: absence.map(|absence| OutageView {
                 since: Moment::new(absence.since_ms, state.now_ms()),
@@ -234,7 +234,7 @@ impl FromRequestParts<AdminState> for Page {
             is_dry_run: is_dry_run(state),
             pause: is_known
                 .then(|| {
-                    live_rules::pause_of(state.now_ms(), &state.operations().live_rules.load())
+                    live_rules::current_pause(state.now_ms(), &state.operations().live_rules.load())
                 })
                 .flatten(),
             zone: state.admin().time_zone,
@@ -287,7 +287,7 @@ impl NavigationEntry {
         }
     }
 
-    pub(super) const fn second(path: &'static str, label: &'static str) -> Self {
+    pub(super) const fn sub_entry(path: &'static str, label: &'static str) -> Self {
         Self {
             is_second: true,
             ..Self::new(path, label)

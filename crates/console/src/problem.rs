@@ -63,7 +63,7 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, code, message)
     }
 
-    pub(super) fn forged() -> Self {
+    pub(super) fn forged_request() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
             "cross_site",
@@ -84,7 +84,7 @@ impl Problem {
     ///
     /// The message omits the reason for the outage, because visitors who are not logged in may see
     /// the message.
-    pub(super) fn away(absence: &DatabaseOutage) -> Self {
+    pub(super) fn database_unavailable(absence: &DatabaseOutage) -> Self {
         let since = TimeZone::default().exact(absence.since_ms);
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -100,11 +100,11 @@ impl Problem {
     /// visitor.
     pub(super) fn internal(cause: &str) -> Self {
         error!(cause, "could not create an admin page: {cause}");
-        Self::of_status(StatusCode::INTERNAL_SERVER_ERROR)
+        Self::from_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
     /// Returns the problem for a status when no specific reason is known.
-    pub(super) fn of_status(status: StatusCode) -> Self {
+    pub(super) fn from_status(status: StatusCode) -> Self {
         let (code, message) = match status.as_u16() {
             400 => ("bad_request", "The request is malformed."),
             401 => ("unauthorized", "Log in, or send a bearer token."),
@@ -136,7 +136,7 @@ impl Problem {
         let is_told = kind.starts_with(b"application/json")
             || (kind.starts_with(b"text/html") && !location.wants_json());
         ((status.is_client_error() || status.is_server_error()) && !is_told)
-            .then(|| Self::of_status(status))
+            .then(|| Self::from_status(status))
     }
 
     /// Turns the problem into a page or JSON, and keeps the headers of the response.
@@ -212,8 +212,8 @@ impl From<Refusal> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(cause: StoreError) -> Self {
-        if let Some(absence) = cause.absence() {
-            return Self::away(absence);
+        if let Some(absence) = cause.outage() {
+            return Self::database_unavailable(absence);
         }
         error!(%cause, "an admin page could not read or write the database: {cause}");
         Self::new(

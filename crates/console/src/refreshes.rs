@@ -153,12 +153,12 @@ pub(super) async fn start(
     page: Page,
     Fields(form): Fields<StartForm>,
 ) -> Result<Response, Problem> {
-    let sources = chosen(&state, &form.source)?;
+    let sources = find_sources(&state, &form.source)?;
     let options = RefreshOptions {
         force: form.force.is_some(),
         ..RefreshOptions::default()
     };
-    let started = begin(&state, &visitor, "refresh-started", sources, options).await;
+    let started = start_refresh(&state, &visitor, "refresh-started", sources, options).await;
     Ok(to_progress(&page, &started))
 }
 
@@ -169,13 +169,13 @@ pub(super) async fn accept(
     page: Page,
     Fields(form): Fields<AcceptForm>,
 ) -> Result<Response, Problem> {
-    let (source, options) = acceptance(&state, &form.source, Some(&form.document)).await?;
-    let started = begin(&state, &visitor, "refresh-accepted", vec![source], options).await;
+    let (source, options) = acceptance_options(&state, &form.source, Some(&form.document)).await?;
+    let started = start_refresh(&state, &visitor, "refresh-accepted", vec![source], options).await;
     Ok(to_progress(&page, &started))
 }
 
 /// Starts a refresh of the given sources, and records the visitor in the audit log.
-pub(super) async fn begin(
+pub(super) async fn start_refresh(
     state: &AdminState,
     visitor: &Visitor,
     event: &str,
@@ -201,7 +201,7 @@ fn to_progress(page: &Page, started: &Result<(), AlreadyRunning>) -> Response {
 ///
 /// A newer document, which has not been reviewed, may have been downloaded since the page was
 /// loaded.
-pub(super) async fn acceptance(
+pub(super) async fn acceptance_options(
     state: &AdminState,
     name: &str,
     document: Option<&str>,
@@ -230,7 +230,7 @@ pub(super) async fn acceptance(
 }
 
 /// Returns the source with the requested name; an empty name selects all sources.
-pub(super) fn chosen(state: &AdminState, name: &str) -> Result<Vec<Source>, Problem> {
+pub(super) fn find_sources(state: &AdminState, name: &str) -> Result<Vec<Source>, Problem> {
     let mut sources: Vec<Source> = state
         .operations()
         .refresher

@@ -55,7 +55,7 @@ pub(super) fn operator_rule_link(operator: &str, action: &str) -> String {
 }
 
 /// Returns a robot that has only the fields that rules examine.
-pub(super) fn as_asked(view: &RobotView) -> Robot {
+pub(super) fn to_rule_robot(view: &RobotView) -> Robot {
     let mut robot = Robot::new(&view.id, Source::manual());
     robot.operator.clone_from(&view.operator);
     robot.purpose = Purpose::from_word(view.purpose).unwrap_or_default();

@@ -12,7 +12,7 @@ use super::{
     listing::{Listing, PageParams},
     page::{Page, html},
     problem::Problem,
-    robot_links::{RobotLinks as _, as_asked},
+    robot_links::{RobotLinks as _, to_rule_robot},
     sorting::Column,
     state::AdminState,
     traffic::{RobotTraffic, TrafficParams},
@@ -128,11 +128,11 @@ async fn robot_page(
     let verdicts = Verdicts::load(state).await?;
     let operations = state.operations();
     let among = operations.surroundings(state.caller());
-    let (set, asked) = (operations.live_rules.load(), as_asked(&robot));
+    let (set, asked) = (operations.live_rules.load(), to_rule_robot(&robot));
     Ok(html(&RobotPage {
         page,
-        verdicts: verdicts.of_robot(&robot.id),
-        live: live_rules::live(&among, &set, |about| about.is_about(&asked)),
+        verdicts: verdicts.for_robot(&robot.id),
+        live: live_rules::list_live_rules(&among, &set, |about| about.includes(&asked)),
         can_make_rules: state.operations().live_rules.is_enabled()
             && robot.purpose != Purpose::Shared.as_str(),
         traffic,

@@ -88,10 +88,10 @@ pub fn router(admin: Admin) -> Router {
         .fallback(async || Problem::not_found("This page does not exist."))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn_with_state(state.clone(), access::require_access))
-        .layer(from_fn_with_state(state.clone(), session::manage))
-        .layer(from_fn(guard::same_site))
-        .layer(from_fn_with_state(state.clone(), guard::known_host))
-        .layer(from_fn(guard::finish))
+        .layer(from_fn_with_state(state.clone(), session::load_session))
+        .layer(from_fn(guard::require_same_site))
+        .layer(from_fn_with_state(state.clone(), guard::require_known_host))
+        .layer(from_fn(guard::finish_response))
         .layer(CompressionLayer::new())
         .with_state(state)
 }
@@ -174,14 +174,14 @@ fn site_robot_pages() -> Router<AdminState> {
             get(site_robot::confirm).post(site_robot::clear),
         )
         .route("/site-robot/descriptions", get(site_robot::list))
-        .route("/site-robot/description", get(site_robot::one))
+        .route("/site-robot/description", get(site_robot::show_description))
         .route("/site-robot/explain", get(site_robot::explain))
 }
 
 fn login_pages() -> Router<AdminState> {
     Router::new()
         .route("/login", get(login::form).post(login::submit))
-        .route("/logout", post(login::leave))
+        .route("/logout", post(login::log_out))
         .route("/account", get(account::form).post(account::submit))
         .route("/access", get(credentials::show))
         .route("/access/tokens", post(credentials::make_token))
@@ -234,26 +234,26 @@ fn words(path: &str, name: &str) -> Vec<&'static str> {
 fn traffic_routes(api: Api) -> Api {
     operations! { api;
         GET "/status" "State of the database, the registry and filtering",
-            api::status [.answer::<api::Status>().takes(SITE)];
+            api::status [.answer::<api::Status>().with_parameters(SITE)];
         GET "/settings" "Settings, rules and headers in force",
-            api::settings [.answer::<api::SettingsAnswer>().takes(SITE)];
+            api::settings [.answer::<api::SettingsAnswer>().with_parameters(SITE)];
         GET "/identify" "Identify a robot and explain the decision",
-            api::identify [.answer::<Explanation>().takes(IDENTIFY)];
+            api::identify [.answer::<Explanation>().with_parameters(IDENTIFY)];
         GET "/alerts" "Alerts and their recent messages", alerts::json [.answer::<AlertStatuses>()];
         GET "/robots-txt" "The robots.txt in force",
-            robots_txt::json [.answer::<robots_txt::RobotsTxtState>().takes(SITE)];
+            robots_txt::json [.answer::<robots_txt::RobotsTxtState>().with_parameters(SITE)];
         GET "/robots-txt/check" "Check whether robots.txt allows a URL",
-            robots_txt::check_json [.answer::<robots_txt::CheckResult>().takes(CHECK)];
+            robots_txt::check_json [.answer::<robots_txt::CheckResult>().with_parameters(CHECK)];
         GET "/traffic" "Traffic figures",
-            traffic::figures_json [.answer::<TrafficFigures>().takes(traffic::FIGURES)];
+            traffic::figures_json [.answer::<TrafficFigures>().with_parameters(traffic::FIGURES)];
         GET "/traffic/series" "Traffic over time",
-            traffic::series_json [.answer::<traffic::TrafficSeries>().takes(traffic::FIGURES)];
+            traffic::series_json [.answer::<traffic::TrafficSeries>().with_parameters(traffic::FIGURES)];
         GET "/traffic/names" "Filter values that start with a given text",
-            traffic::names [.answer::<traffic::NamesAnswer>().takes(&["of","q"])];
+            traffic::names [.answer::<traffic::NamesAnswer>().with_parameters(&["of","q"])];
         GET "/traffic/paths" "Approximate request counts by path",
-            traffic::paths_json [.answer::<traffic::PathsAnswer>().takes(traffic::PATHS)];
+            traffic::paths_json [.answer::<traffic::PathsAnswer>().with_parameters(traffic::PATHS)];
         GET "/evidence" "Stored requests that did not simply pass",
-            evidence::json [.answer::<evidence::EvidencePage>().takes(evidence::PARAMETERS)];
+            evidence::json [.answer::<evidence::EvidencePage>().with_parameters(evidence::PARAMETERS)];
         GET "/suspects" "Fleets and clients that claim to be browsers",
             suspects::json [.answer::<suspects::SuspectsAnswer>()];
         GET "/instances" "Instances that share the database",
@@ -261,7 +261,7 @@ fn traffic_routes(api: Api) -> Api {
         GET "/sites" "Sites with their upstreams and request counts",
             sites::json [.answer::<sites::Sites>()];
         POST "/reload" "Reload the configuration",
-            sites::reload_json [.answer::<sites::Reload>().takes(&["accept"])];
+            sites::reload_json [.answer::<sites::Reload>().with_parameters(&["accept"])];
         GET "/bans" "Clients banned after repeated refusals", bans::json [.answer::<BanViews>()];
         DELETE "/bans/{network}" "End a ban", bans::remove_json [];
     }
@@ -270,14 +270,14 @@ fn traffic_routes(api: Api) -> Api {
 fn rule_routes(api: Api) -> Api {
     operations! { api;
         GET "/rules" "Live rules, configured rules and the pause",
-            live_rules::list_json [.answer::<Rules>().takes(&["site"])];
+            live_rules::list_json [.answer::<Rules>().with_parameters(&["site"])];
         POST "/rules" "Add a live rule, or preview the affected requests",
             live_rules::add_json [
-                .body::<RuleFields>().answer::<AddedRule>().takes(DRY_RUN).status(CREATED).or_ok()
+                .body::<RuleFields>().answer::<AddedRule>().with_parameters(DRY_RUN).status(CREATED).or_ok()
             ];
         PUT "/rules/{rule}" "Create or replace a live rule by name",
             live_rules::put_json [
-                .body::<RuleFields>().answer::<AddedRule>().takes(DRY_RUN).status(CREATED).or_ok()
+                .body::<RuleFields>().answer::<AddedRule>().with_parameters(DRY_RUN).status(CREATED).or_ok()
             ];
         DELETE "/rules/{rule}" "Remove a live rule by ID or name", live_rules::remove_json [];
         POST "/rules/{rule_id}/restore" "Restore a live rule that was removed",
@@ -287,13 +287,13 @@ fn rule_routes(api: Api) -> Api {
             live_rules::pause_json [.body::<NewPause>().answer::<PauseState>()];
         DELETE "/pause" "Resume enforcement", live_rules::resume_json [];
         GET "/changes" "Audit log of changes, newest first",
-            changes::json [.answer::<changes::Changes>().takes(CHANGES)];
+            changes::json [.answer::<changes::Changes>().with_parameters(CHANGES)];
     }
 }
 
 fn registry_routes(api: Api) -> Api {
     operations! { api;
-        GET "/robots" "Robots in the registry", api::list [.answer::<RobotViews>().takes(LIST)];
+        GET "/robots" "Robots in the registry", api::list [.answer::<RobotViews>().with_parameters(LIST)];
         POST "/robots" "Add a robot by hand",
             api::add [.body::<NewRobot>().answer::<api::OneRobot>().status(CREATED)];
         GET "/robots/{robot_source}/{robot_id}" "A robot", api::robot [.answer::<api::OneRobot>()];
@@ -314,7 +314,7 @@ fn registry_routes(api: Api) -> Api {
                 .body::<api::AcceptBody>().answer::<refresh_job::JobView>().status(ACCEPTED)
             ];
         GET "/verification" "Verdicts in the last 24 hours",
-            verification::json [.answer::<verification::View>().takes(VERIFICATION)];
+            verification::json [.answer::<verification::View>().with_parameters(VERIFICATION)];
         GET "/verification/ranges/refresh" "Current or last fetch of address lists",
             verification::progress [.answer::<Option<verification::FetchView>>()];
         POST "/verification/ranges/refresh" "Fetch address lists",
@@ -327,37 +327,37 @@ fn registry_routes(api: Api) -> Api {
 fn site_robot_routes(api: Api) -> Api {
     operations! { api;
         GET "/site-robot/descriptions" "Resource descriptions, paginated by cursor",
-            site_robot::list_json [.answer::<site_robot::DescriptionList>().takes(DESCRIPTIONS)];
+            site_robot::list_json [.answer::<site_robot::DescriptionList>().with_parameters(DESCRIPTIONS)];
         GET "/site-robot/description" "A resource description",
-            site_robot::one_json [.answer::<site_robot::OneDescription>().takes(ROBOT_URL)];
+            site_robot::show_description_json [.answer::<site_robot::OneDescription>().with_parameters(ROBOT_URL)];
         GET "/site-robot/explain" "Explain why a URL is described or not",
-            site_robot::explain_json [.answer::<site_robot::Explained>().takes(ROBOT_URL)];
+            site_robot::explain_json [.answer::<site_robot::Explained>().with_parameters(ROBOT_URL)];
         GET "/site-robot" "Status of the site robot",
-            site_robot::json [.takes(ROBOT_SITE).answer::<site_robot::StatusView>()];
+            site_robot::json [.with_parameters(ROBOT_SITE).answer::<site_robot::StatusView>()];
         GET "/site-robot/runs" "Recent runs of the site robot",
-            site_robot::runs_json [.takes(ROBOT_SITE).answer::<site_robot::Runs>()];
+            site_robot::runs_json [.with_parameters(ROBOT_SITE).answer::<site_robot::Runs>()];
         POST "/site-robot/run" "Start a run of the site robot",
             site_robot::run_json [
-                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+                .with_parameters(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
         POST "/site-robot/pause" "Pause the run",
             site_robot::pause_json [
-                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+                .with_parameters(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
         POST "/site-robot/resume" "Resume the paused run",
             site_robot::resume_json [
-                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+                .with_parameters(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
         POST "/site-robot/stop" "Stop the run",
             site_robot::stop_json [
-                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+                .with_parameters(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
         POST "/site-robot/accept" "Publish results held for review",
             site_robot::accept_json [
-                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+                .with_parameters(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
         POST "/site-robot/clear" "Reset the site robot",
-            site_robot::clear_json [.takes(ROBOT_SITE).answer::<site_robot::Cleared>()];
+            site_robot::clear_json [.with_parameters(ROBOT_SITE).answer::<site_robot::Cleared>()];
         POST "/site-robot/changed" "Fetch changed pages again",
             site_robot::changed_json [
                 .body::<site_robot::ChangedPages>().answer::<site_robot::QueuedPages>()

@@ -73,7 +73,7 @@ struct CachedSession {
 }
 
 /// Attaches the login session to each request.
-pub(super) async fn manage(
+pub(super) async fn load_session(
     State(state): State<AdminState>,
     request: Request,
     next: Next,
@@ -108,7 +108,7 @@ pub(super) async fn manage(
 ///
 /// Keeping the old ID would also log in an attacker who planted this ID (session fixation,
 /// CWE-384).
-pub(super) async fn begin(
+pub(super) async fn begin_session(
     session: &Session,
     origin: &LoginOrigin,
     now_ms: i64,
@@ -137,7 +137,7 @@ pub(super) fn stored_id(session: &Session) -> Option<String> {
 }
 
 /// Returns the key that identifies a session in lists.
-pub(super) fn key(session: &Session) -> Option<String> {
+pub(super) fn session_key(session: &Session) -> Option<String> {
     stored_id(session).map(|id| AccessTable::session_key(&id))
 }
 
@@ -148,12 +148,12 @@ pub(super) async fn end_by_key(
     key: &str,
 ) -> Result<(), Problem> {
     sessions::end(&state.caller_as(visitor), key).await?;
-    state.cached_sessions().forget_key(key);
+    state.cached_sessions().remove_key(key);
     Ok(())
 }
 
 /// Ends all sessions except the current one.
-pub(super) async fn end_others(
+pub(super) async fn end_other_sessions(
     state: &AdminState,
     visitor: &Visitor,
     session: Option<&Session>,
@@ -220,7 +220,7 @@ impl CachedSessions {
     }
 
     /// Removes the cached session with the given key, because the session has ended.
-    pub(super) fn forget_key(&self, key: &str) {
+    pub(super) fn remove_key(&self, key: &str) {
         self.lock()
             .retain(|id, _| AccessTable::session_key(id) != key);
     }
@@ -292,7 +292,7 @@ impl SessionStore for DatabaseSessions {
             }
             Err(error) => {
                 let known = |away: &DatabaseOutage| self.known.find(&hashed, away.since_ms, now_ms);
-                let found = error.absence().and_then(known);
+                let found = error.outage().and_then(known);
                 Some(found.ok_or_else(|| backend(error))?)
             }
         };

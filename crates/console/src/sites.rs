@@ -131,7 +131,7 @@ pub(super) async fn list(
     let traffic = match SiteTraffic::load(&state, &params).await {
         Ok(traffic) => Some(traffic),
         // A reload is possible even without the database.
-        Err(problem) if page.is_without(&problem) => None,
+        Err(problem) if page.already_reports(&problem) => None,
         Err(problem) => return Err(problem),
     };
     let reloads = &state.operations().reloads;
@@ -214,7 +214,7 @@ async fn request_reload(
         Reloads::ADMIN_PAGE
     };
     // An internal error, because `is_served` guarantees that a task handles reloads.
-    let Some(outcome) = reloads.ask(asker).await else {
+    let Some(outcome) = reloads.request_reload(asker).await else {
         return Err(Problem::internal("no response to the reload request"));
     };
     let view = ReloadView::new(&outcome, state.now_ms());
@@ -317,9 +317,9 @@ impl SiteView {
 
     fn new(site: &AdminSite) -> Self {
         let policy = site.policy.load();
-        let counts = site.set_request_counts();
+        let counts = site.request_counts();
         let (heaven, directory) = site.heaven.clone().unzip();
-        let rows = site.set_upstream_states().into_iter();
+        let rows = site.upstream_states().into_iter();
         Self {
             name: site.name.clone(),
             hosts: site.hosts.clone(),

@@ -93,7 +93,7 @@ impl SourceView {
 pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
     let counts = match state.operations().store.robots().counts().await {
         // The page also works without a database, and then shows the robots that are in force.
-        Err(error) if error.absence().is_some() => return Ok(in_memory(state)),
+        Err(error) if error.outage().is_some() => return Ok(in_memory(state)),
         counts => counts?,
     };
     let specs = state.operations().refresher.sources();

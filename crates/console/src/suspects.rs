@@ -13,7 +13,7 @@ use super::{
     Moment,
     page::{Page, html},
     state::AdminState,
-    traffic::grouped,
+    traffic::group_digits,
 };
 use robot_detection_traffic::suspicion::{conduct_value, fleet_value, percent};
 use robot_detection_traffic::traffic::SuspectFigures;
@@ -123,7 +123,7 @@ async fn figures(state: &AdminState) -> Option<SuspectFigures> {
         .traffic()
         .read(now - TOLD_MINUTES..now + 1, now_ms)
         .await;
-    Some(SuspectFigures::of(&sums.ok()?))
+    Some(SuspectFigures::from_sums(&sums.ok()?))
 }
 
 /// Shows the suspects page.
@@ -131,7 +131,7 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Respons
     let now_ms = state.now_ms();
     let figures = figures(&state).await;
     let rows = figures.iter().flat_map(SuspectFigures::rows);
-    let rows = rows.map(|(name, _, requests)| (name, grouped(requests)));
+    let rows = rows.map(|(name, _, requests)| (name, group_digits(requests)));
     let found = load(&state);
     let fleets = found.iter().flat_map(|(flags, _)| flags.fleets());
     let conduct = found.iter().flat_map(|(flags, _)| flags.conducts());

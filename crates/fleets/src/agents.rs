@@ -71,10 +71,10 @@ impl Agent {
     }
 
     pub(crate) fn add(&mut self, seen: &Observation<'_>, hashes: Hashes, is_unseen: bool) {
-        let kind = PathKind::of(seen.target);
+        let kind = PathKind::from_target(seen.target);
         let one = |holds| if holds { 1.0 } else { 0.0 };
         self.counts.requests += 1.0;
-        self.counts.conditional += one(seen.is_of_cache());
+        self.counts.conditional += one(seen.is_from_cache());
         self.addresses.add(hashes.sender);
         if kind != PathKind::Page {
             return;
@@ -145,8 +145,8 @@ impl Window {
     }
 
     /// Returns the entry for a request's User-Agent, or `None` if the window has no room for it.
-    pub(crate) fn come(&mut self, agent: u64) -> Option<&mut Agent> {
-        self.table.come(agent)
+    pub(crate) fn get_or_insert(&mut self, agent: u64) -> Option<&mut Agent> {
+        self.table.get_or_insert(agent)
     }
 
     /// Counts a request in the window's total.
@@ -156,7 +156,7 @@ impl Window {
     }
 
     /// Returns the sum of this instance's counts and the counts in other instances' sketches.
-    pub(crate) fn with<'s>(&self, others: impl Iterator<Item = &'s Sketch>) -> WindowTotal {
+    pub(crate) fn merge<'s>(&self, others: impl Iterator<Item = &'s Sketch>) -> WindowTotal {
         let agents = self.table.iter().map(|(key, agent)| (key, agent.clone()));
         let mut sum = WindowTotal {
             agents: agents.collect(),
@@ -229,8 +229,8 @@ pub(crate) struct RecentActivity {
 impl History {
     /// Adds the counts of a window that has ended, without updating the usual shares of flagged
     /// User-Agents.
-    pub(crate) fn end(&mut self, window: &WindowTotal, is_flagged: impl Fn(u64) -> bool) {
-        self.fade();
+    pub(crate) fn add_window(&mut self, window: &WindowTotal, is_flagged: impl Fn(u64) -> bool) {
+        self.decay();
         self.windows = self.windows.saturating_add(1);
         for (key, agent) in &window.agents {
             let known = self.agents.entry(*key).or_default();
@@ -253,7 +253,7 @@ impl History {
     }
 
     /// Ages the counts by one window without requests.
-    pub(crate) fn fade(&mut self) {
+    pub(crate) fn decay(&mut self) {
         for known in self.agents.values_mut() {
             known.counts = scaled(&known.counts);
         }
@@ -261,8 +261,8 @@ impl History {
     }
 
     /// Returns all User-Agents seen in the last few hours.
-    pub(crate) fn lately(&self, window: &WindowTotal) -> Vec<RecentActivity> {
-        let total = self.total.with(&window.total);
+    pub(crate) fn recent_activity(&self, window: &WindowTotal) -> Vec<RecentActivity> {
+        let total = self.total.sum_with(&window.total);
         let is_known = self.windows >= DAY;
         let nobody = Remembered::default();
         let of = |key: u64, now: Option<&Agent>| {
@@ -272,7 +272,7 @@ impl History {
             if let Some(now) = now {
                 agent.merge(now);
             }
-            let lately = before.counts.with(&counts);
+            let lately = before.counts.sum_with(&counts);
             let shares = [
                 share(counts.pages, window.total.pages),
                 share(lately.pages, total.pages),

@@ -109,7 +109,7 @@ impl Walks {
             (&mut self.networks, Place::network(seen.address)),
         ];
         for (table, place) in tables {
-            if let Some(walk) = table.come(hash(place)) {
+            if let Some(walk) = table.get_or_insert(hash(place)) {
                 walk.place = Some(place);
                 walk.add(seen, target);
             }
@@ -149,7 +149,7 @@ impl Activity {
         if seen.status == 429 {
             self.told |= slot;
         }
-        if PathKind::of(seen.target) != PathKind::Page {
+        if PathKind::from_target(seen.target) != PathKind::Page {
             return;
         }
         self.pages += 1;
@@ -167,26 +167,26 @@ impl Activity {
         let has_none = own <= ASSETS[0] && assets >= ASSETS[1];
         let active = self.active.count_ones();
         Reasons::default()
-            .with(
+            .with_if(
                 Reason::NotFound,
                 self.missing >= NOT_FOUND * people && is_half(self.missing),
             )
-            .with(Reason::Breadth, has_none && paths >= BREADTH * many)
-            .with(
+            .with_if(Reason::Breadth, has_none && paths >= BREADTH * many)
+            .with_if(
                 Reason::NoPauses,
                 has_none && active >= NO_PAUSES && paths >= NO_PAUSES_PAGES * many,
             )
-            .with(
+            .with_if(
                 Reason::Closed,
                 self.closed >= CLOSED * people && is_half(self.closed),
             )
             // A trap alone is not sufficient, as the visitor may just be curious.
-            .with(Reason::Trap, self.traps >= people)
-            .with(Reason::RetryAfter, self.told.count_ones() >= RETRY_AFTER)
+            .with_if(Reason::Trap, self.traps >= people)
+            .with_if(Reason::RetryAfter, self.told.count_ones() >= RETRY_AFTER)
     }
 
     /// Returns the sum of the requests in this window and in a later window.
-    pub(crate) fn with(mut self, later: &Self) -> Self {
+    pub(crate) fn merged_with(mut self, later: &Self) -> Self {
         self.requests = self.requests.saturating_add(later.requests);
         self.pages = self.pages.saturating_add(later.pages);
         self.missing = self.missing.saturating_add(later.missing);

@@ -31,13 +31,13 @@ impl Counts {
     }
 
     /// Returns the sum of these counts and `other`.
-    pub(crate) fn with(mut self, other: &Self) -> Self {
+    pub(crate) fn sum_with(mut self, other: &Self) -> Self {
         self.add(other, 1.0);
         self
     }
 
     /// Returns all counts except the number of senders.
-    pub(crate) fn of_requests(&self) -> [f64; 6] {
+    pub(crate) fn as_numbers(&self) -> [f64; 6] {
         [
             self.requests,
             self.pages,
@@ -48,8 +48,8 @@ impl Counts {
         ]
     }
 
-    /// Creates counts without senders from the result of [`of_requests`](Self::of_requests).
-    pub(crate) fn of_numbers(numbers: [f64; 6]) -> Self {
+    /// Creates counts without senders from the result of [`as_numbers`](Self::as_numbers).
+    pub(crate) fn from_numbers(numbers: [f64; 6]) -> Self {
         let [requests, pages, referred, conditional, deep, unseen] = numbers;
         Self {
             requests,

@@ -40,7 +40,7 @@ impl<const N: usize> Distinct<N> {
     }
 
     /// Creates an estimator from registers; returns `None` if the registers are invalid.
-    pub(crate) fn of_registers(registers: [u8; N]) -> Option<Self> {
+    pub(crate) fn from_registers(registers: [u8; N]) -> Option<Self> {
         let most = u64::BITS - N.ilog2() + 1;
         let can_be = registers.iter().all(|rank| u32::from(*rank) <= most);
         can_be.then_some(Self(registers))

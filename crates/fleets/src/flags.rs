@@ -6,9 +6,9 @@ use foldhash::quality::FixedState;
 
 use crate::{
     conduct::Place,
+    non_members::NonMembers,
     observation::{MAX_USER_AGENT_BYTES, Observation},
     reason::Reasons,
-    released::NonMembers,
 };
 
 /// All flagged fleets, addresses and networks.
@@ -79,7 +79,7 @@ pub struct Conduct {
 impl Flags {
     /// Returns `true` if nothing is flagged.
     #[must_use]
-    pub fn are_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.fleets.is_empty() && self.conduct.is_empty()
     }
 
@@ -107,7 +107,7 @@ impl Flags {
         let is_another = fleet.reasons.contradicts(seen)
             || self
                 .released
-                .has(sender_key(&self.hasher, fleet.key, seen.address));
+                .contains(sender_key(&self.hasher, fleet.key, seen.address));
         (!is_another).then_some(fleet)
     }
 
@@ -144,7 +144,7 @@ impl Flags {
 impl Fleet {
     /// Returns `true` if both fleets have the same User-Agent and fingerprint.
     #[must_use]
-    pub fn is_of(&self, other: &Self) -> bool {
+    pub fn is_same_as(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
@@ -152,7 +152,7 @@ impl Fleet {
 impl Conduct {
     /// Returns `true` if both values describe the same address or network.
     #[must_use]
-    pub fn is_of(&self, other: &Self) -> bool {
+    pub fn is_same_as(&self, other: &Self) -> bool {
         self.place == other.place
     }
 

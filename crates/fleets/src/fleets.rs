@@ -14,10 +14,10 @@ use crate::{
     counts::{Counts, share},
     flags::{Conduct, Figures, Flags, Fleet, agent_key, sender_key},
     judge::{self, Others},
+    non_members::NonMembers,
     observation::{Observation, PathKind},
     reason::Reasons,
-    released::NonMembers,
-    seen::RecentPaths,
+    recent_paths::RecentPaths,
     sketch::Sketch,
 };
 
@@ -121,7 +121,7 @@ impl Fleets {
     /// Records a request.
     pub fn observe(&mut self, seen: &Observation<'_>) {
         self.pass(seen.at_s);
-        let kind = PathKind::of(seen.target);
+        let kind = PathKind::from_target(seen.target);
         if kind == PathKind::Apart {
             return;
         }
@@ -136,9 +136,9 @@ impl Fleets {
             let sender = sender_key(&self.hasher, hashes.agent, seen.address);
             self.released.add(sender);
         }
-        let is_unseen = is_page && self.seen.note(hashes.target, seen.at_s);
+        let is_unseen = is_page && self.seen.record(hashes.target, seen.at_s);
         self.window.count(is_page);
-        if let Some(agent) = self.window.come(hashes.agent) {
+        if let Some(agent) = self.window.get_or_insert(hashes.agent) {
             agent.add(seen, hashes, is_unseen);
         }
         let hasher = &self.hasher;
@@ -182,8 +182,8 @@ impl Fleets {
     /// Flags fleets, addresses and networks, and returns all User-Agents seen in the last few
     /// hours.
     fn look(&mut self, now_s: i64) -> Vec<RecentActivity> {
-        let sum = self.window.with(self.others.values());
-        let lately = self.past.lately(&sum);
+        let sum = self.window.merge(self.others.values());
+        let lately = self.past.recent_activity(&sum);
         let others = Others::new(&lately, |key| self.standing.contains_key(&key));
         for one in &lately {
             match self.standing.get_mut(&one.key) {
@@ -255,19 +255,19 @@ impl Fleets {
         self.number = Some(number);
         self.end();
         for _ in 1..number.saturating_sub(now).min(MAX_GAP) {
-            self.past.fade();
+            self.past.decay();
             self.end_fleets(&[], &Others::default());
         }
     }
 
     /// Ends the current window.
     fn end(&mut self) {
-        let sum = self.window.with(self.others.values());
-        let lately = self.past.lately(&sum);
+        let sum = self.window.merge(self.others.values());
+        let lately = self.past.recent_activity(&sum);
         let others = Others::new(&lately, |key| self.standing.contains_key(&key));
         self.end_fleets(&lately, &others);
         let fleets = &self.standing;
-        self.past.end(&sum, |key| fleets.contains_key(&key));
+        self.past.add_window(&sum, |key| fleets.contains_key(&key));
         for noted in self.conduct.values_mut() {
             noted.end();
         }
@@ -326,7 +326,7 @@ impl ActiveFleet {
         if self.unjudged.pages < JUDGED_PAGES {
             return self.idle < SILENT;
         }
-        if judge::goes_on(&self.unjudged, &self.agent.label.user_agent, others) {
+        if judge::still_behaves_like_fleet(&self.unjudged, &self.agent.label.user_agent, others) {
             self.idle = 0;
         }
         self.unjudged = Counts::default();
@@ -334,7 +334,7 @@ impl ActiveFleet {
     }
 
     fn fleet(&self, key: u64, window: &Counts) -> Fleet {
-        let counts = self.ended.with(window);
+        let counts = self.ended.sum_with(window);
         Fleet {
             key,
             user_agent: Arc::clone(&self.agent.label.user_agent),
@@ -365,12 +365,12 @@ impl Noted {
     }
 
     fn end(&mut self) {
-        self.ended = self.ended.with(&self.now);
+        self.ended = self.ended.merged_with(&self.now);
         self.now = Activity::default();
     }
 
     fn conduct(&self, place: Place) -> Conduct {
-        let all = self.ended.with(&self.now);
+        let all = self.ended.merged_with(&self.now);
         Conduct {
             place,
             since_s: self.since_s,

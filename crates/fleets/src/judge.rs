@@ -142,11 +142,11 @@ impl Others {
         let [deep, deep_of_others] = [one, others].map(|counts| of_pages(counts.deep, counts));
         let per_sender = one.per_sender();
         Reasons::default()
-            .with(
+            .with_if(
                 Reason::OneRequest,
                 per_sender <= MAX_PER_SENDER && others.per_sender() >= 2.0 * per_sender,
             )
-            .with(
+            .with_if(
                 Reason::NoAssets,
                 is_few(
                     one.asset_share(),
@@ -154,14 +154,14 @@ impl Others {
                     [NO_ASSETS, OTHERS_ASSETS],
                 ),
             )
-            .with(Reason::NoReferrers, referred)
-            .with(Reason::NoConditional, conditional)
-            .with(
+            .with_if(Reason::NoReferrers, referred)
+            .with_if(Reason::NoConditional, conditional)
+            .with_if(
                 Reason::Unseen,
                 unseen >= UNSEEN && unseen_of_others <= unseen / 2.0,
             )
-            .with(Reason::Deep, deep >= DEEP[0] && deep_of_others <= DEEP[1])
-            .with(Reason::OldVersion, self.is_old(user_agent))
+            .with_if(Reason::Deep, deep >= DEEP[0] && deep_of_others <= DEEP[1])
+            .with_if(Reason::OldVersion, self.is_old(user_agent))
     }
 }
 
@@ -177,7 +177,7 @@ pub(crate) fn fleet(one: &RecentActivity, others: &Others) -> Option<Reasons> {
     // New fleets are detected in the current window, slow fleets in the last hours.
     [&one.window, &one.counts].into_iter().find_map(|counts| {
         let reasons = others.traits(counts, &one.agent.label.user_agent);
-        let reasons = reasons.with(Reason::Share, is_far_over);
+        let reasons = reasons.with_if(Reason::Share, is_far_over);
         (counts.pages >= MIN_PAGES && is_fleet(reasons)).then_some(reasons)
     })
 }
@@ -192,7 +192,7 @@ fn is_fleet(reasons: Reasons) -> bool {
 }
 
 /// Returns `true` if a flagged fleet continued to behave like a fleet in a window.
-pub(crate) fn goes_on(window: &Counts, user_agent: &str, others: &Others) -> bool {
+pub(crate) fn still_behaves_like_fleet(window: &Counts, user_agent: &str, others: &Others) -> bool {
     others.traits(window, user_agent).weight() >= GOES_ON
 }
 

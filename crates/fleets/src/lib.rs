@@ -38,10 +38,10 @@ mod distinct;
 mod flags;
 mod fleets;
 mod judge;
+mod non_members;
 mod observation;
 mod reason;
-mod released;
-mod seen;
+mod recent_paths;
 mod sketch;
 mod table;
 

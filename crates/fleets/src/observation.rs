@@ -79,7 +79,7 @@ impl<'a> Observation<'a> {
     }
 
     /// Returns `true` if the client has the response in its cache.
-    pub(crate) fn is_of_cache(&self) -> bool {
+    pub(crate) fn is_from_cache(&self) -> bool {
         self.is_conditional || self.status == 304
     }
 }
@@ -116,7 +116,7 @@ const APART: [&str; 7] = [
 impl PathKind {
     /// Returns the kind of a path, with or without a query.
     #[must_use]
-    pub fn of(target: &[u8]) -> Self {
+    pub fn from_target(target: &[u8]) -> Self {
         let path = path(target);
         let path = path.strip_suffix(b"/").unwrap_or(path);
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -164,7 +164,7 @@ mod tests {
             ("/.well-known/security.txt", PathKind::Apart),
             ("", PathKind::Page),
         ] {
-            assert_eq!(PathKind::of(target.as_bytes()), kind, "{target}");
+            assert_eq!(PathKind::from_target(target.as_bytes()), kind, "{target}");
         }
     }
 

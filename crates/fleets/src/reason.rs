@@ -113,12 +113,12 @@ impl Reasons {
     /// to another visitor: other visitors with the fleet's User-Agent may have hidden that the
     /// fleet loads no assets.
     pub(crate) fn contradicts(self, seen: &Observation<'_>) -> bool {
-        PathKind::of(seen.target) == PathKind::Asset
+        PathKind::from_target(seen.target) == PathKind::Asset
             && (self.contains(Reason::NoAssets)
                 || seen.has_referrer && self.contains(Reason::NoReferrers))
     }
 
-    pub(crate) fn with(self, reason: Reason, holds: bool) -> Self {
+    pub(crate) fn with_if(self, reason: Reason, holds: bool) -> Self {
         if holds {
             Self(self.0 | bit(reason))
         } else {
@@ -139,12 +139,12 @@ mod tests {
     fn each_reason_has_a_unique_code_and_a_sentence() {
         let codes: std::collections::BTreeSet<_> = Reason::all().map(Reason::code).collect();
         assert_eq!(codes.len(), TABLE.len());
-        let all = Reason::all().fold(Reasons::default(), |all, one| all.with(one, true));
+        let all = Reason::all().fold(Reasons::default(), |all, one| all.with_if(one, true));
         assert_eq!(all.iter().count(), TABLE.len());
         for (at, reason) in Reason::all().enumerate() {
             assert_eq!(reason as usize, at, "{reason}");
             assert!(!reason.sentence().ends_with('.') && reason.weight() > 0);
         }
-        assert_eq!(Reasons::default().with(Reason::Deep, false).weight(), 0);
+        assert_eq!(Reasons::default().with_if(Reason::Deep, false).weight(), 0);
     }
 }

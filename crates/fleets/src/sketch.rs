@@ -104,8 +104,8 @@ impl Sketch {
         while !bytes.is_empty() {
             let key = u64::from_le_bytes(take(bytes)?);
             let counts = read_counts(bytes)?;
-            let addresses = Distinct::of_registers(take(bytes)?)?;
-            let paths = Distinct::of_registers(take(bytes)?)?;
+            let addresses = Distinct::from_registers(take(bytes)?)?;
+            let paths = Distinct::from_registers(take(bytes)?)?;
             let user_agent = read_text(bytes, MAX_USER_AGENT_BYTES)?;
             let [samples] = take(bytes)?;
             let samples = (0..samples).map(|_| read_text(bytes, SAMPLE_BYTES));
@@ -136,7 +136,7 @@ impl Sketch {
 
 /// Writes the request counts of a window, which are whole numbers.
 fn write_counts(counts: &Counts, out: &mut Vec<u8>) {
-    for count in counts.of_requests() {
+    for count in counts.as_numbers() {
         out.extend(count.to_le_bytes());
     }
 }
@@ -149,7 +149,7 @@ fn read_counts(bytes: &mut &[u8]) -> Option<Counts> {
             return None;
         }
     }
-    Some(Counts::of_numbers(numbers))
+    Some(Counts::from_numbers(numbers))
 }
 
 /// Maximum number of requests in ten minutes that a valid sketch contains.

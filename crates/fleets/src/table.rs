@@ -33,7 +33,7 @@ impl<T: Default> Table<T> {
     }
 
     /// Counts an occurrence of a key, and returns the key's value if there is a slot for the key.
-    pub(crate) fn come(&mut self, key: u64) -> Option<&mut T> {
+    pub(crate) fn get_or_insert(&mut self, key: u64) -> Option<&mut T> {
         // Zero marks a free slot.
         let key = key.max(1);
         let set = self.set(key)?;
@@ -98,9 +98,9 @@ mod tests {
         let mut table = Table::<u32>::new(1_024);
         let bytes = table.bytes();
         for number in 0..1_000_000_u32 {
-            let _ = table.come(hasher.hash_one(number));
+            let _ = table.get_or_insert(hasher.hash_one(number));
             if number % 50 == 0 {
-                *table.come(hasher.hash_one("often")).unwrap() += 1;
+                *table.get_or_insert(hasher.hash_one("often")).unwrap() += 1;
             }
         }
         let often = hasher.hash_one("often");

@@ -58,7 +58,7 @@ impl Invalid {
     }
 
     /// Returns the error message for a field; empty if the field is valid.
-    pub fn of<'w>(field: &str, all: &'w [Self]) -> &'w str {
+    pub fn message_for<'w>(field: &str, all: &'w [Self]) -> &'w str {
         let wrong = all.iter().find(|wrong| wrong.field == field);
         wrong.map_or("", |wrong| &wrong.message)
     }

@@ -177,7 +177,7 @@ impl DecisionView {
                 .pass_reason
                 .filter(|_| passes)
                 .map(PassReason::as_str),
-            slowed: explained.slowed(),
+            slowed: explained.rate_limit_text(),
             is_dry_run: explained.is_dry_run,
             suspect: explained.reasons.iter().map(Reason::code).collect(),
             location: explained.location,

@@ -42,7 +42,7 @@ pub(crate) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
 }
 
 /// Refuses a relative end time, because its meaning would change each time the request is repeated.
-pub(crate) fn check_lasting(end: &str) -> Result<(), Invalid> {
+pub(crate) fn check_absolute(end: &str) -> Result<(), Invalid> {
     if length_ms(end).is_err() {
         return Ok(());
     }

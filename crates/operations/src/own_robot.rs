@@ -16,7 +16,7 @@ const MIN_KEY_BYTES: usize = 32;
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Creates a random key, which is used until the key is loaded from the database.
-pub fn unknown() -> SiteRobotKey {
+pub fn unknown_key() -> SiteRobotKey {
     SiteRobotKey::new(new_key().as_bytes())
 }
 
@@ -25,7 +25,7 @@ pub fn unknown() -> SiteRobotKey {
 /// # Errors
 ///
 /// Returns an error if the database operation fails.
-pub async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
+pub async fn load_or_create_key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
     store.site_robot_key(&new_key(), clock.now_ms()).await
 }
 
@@ -35,7 +35,7 @@ pub async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
 ///
 /// Returns an error if the database operation fails.
 pub async fn load(own: &SiteRobotKey, store: &Store, clock: &Clock) -> Result<(), StoreError> {
-    let key = key(store, clock).await?;
+    let key = load_or_create_key(store, clock).await?;
     if key.len() >= MIN_KEY_BYTES {
         own.replace_key(key.as_bytes());
     } else {

@@ -18,8 +18,8 @@ const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reloads of the configuration: the requests, and the outcome of the most recent reload.
 ///
-/// The process that reads the configuration waits for a request with [`wanted`](Self::wanted) and
-/// reports the outcome with [`done`](Self::done). Clones share the state.
+/// The process that reads the configuration waits for a request with [`wait_for_request`](Self::wait_for_request) and
+/// reports the outcome with [`report_outcome`](Self::report_outcome). Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Reloads {
     inner: Arc<Inner>,
@@ -70,14 +70,14 @@ impl Reloads {
 
     /// Waits for a reload request and returns its trigger; from the first call on, pages offer
     /// reloads.
-    pub async fn wanted(&self) -> &'static str {
+    pub async fn wait_for_request(&self) -> &'static str {
         self.inner.is_served.store(true, Ordering::Relaxed);
         self.inner.wanted.notified().await;
         *self.inner.asker()
     }
 
     /// Reports the outcome of a reload, regardless of its trigger.
-    pub fn done(&self, outcome: ReloadOutcome) {
+    pub fn report_outcome(&self, outcome: ReloadOutcome) {
         self.inner.last.send_replace(Some(Arc::new(outcome)));
     }
 
@@ -92,7 +92,7 @@ impl Reloads {
     }
 
     /// Requests a reload and waits for its outcome; returns `None` if the wait times out.
-    pub async fn ask(&self, by: &'static str) -> Option<Arc<ReloadOutcome>> {
+    pub async fn request_reload(&self, by: &'static str) -> Option<Arc<ReloadOutcome>> {
         let mut outcomes = self.inner.last.subscribe();
         // An earlier outcome, such as the outcome of a reload by a signal, does not answer this
         // request.
@@ -137,12 +137,12 @@ mod tests {
             by: "a test".to_owned(),
             result: Ok(String::new()),
         };
-        reloads.done(outcome(1));
+        reloads.report_outcome(outcome(1));
         let server = async {
-            assert_eq!(reloads.wanted().await, "a test");
-            reloads.done(outcome(2));
+            assert_eq!(reloads.wait_for_request().await, "a test");
+            reloads.report_outcome(outcome(2));
         };
-        let (answer, ()) = tokio::join!(reloads.ask("a test"), server);
+        let (answer, ()) = tokio::join!(reloads.request_reload("a test"), server);
         assert_eq!(answer.unwrap().at_ms, 2);
         assert!(reloads.is_served());
         assert_eq!(reloads.last().unwrap().at_ms, 2);

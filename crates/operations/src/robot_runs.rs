@@ -14,8 +14,8 @@ use robot_detection_site_robot::site_robot::SiteRobot;
 /// Runs of the site robots: the offered and requested runs, and their progress.
 ///
 /// The process that has the robots [offers](Self::offer) runs of sites, waits for requests with
-/// [`wanted`](Self::wanted), [shows](Self::show) each robot, preferably before the robot runs, and
-/// reports failed runs with [`failed`](Self::failed). Everything else goes through the database:
+/// [`wait_for_request`](Self::wait_for_request), [shows](Self::show) each robot, preferably before the robot runs, and
+/// reports failed runs with [`fail`](Self::fail). Everything else goes through the database:
 /// pages pause, resume, stop and clear the runs of all processes, and read the counts of these
 /// runs. Clones share the state.
 ///
@@ -33,7 +33,7 @@ use robot_detection_site_robot::site_robot::SiteRobot;
 ///     .start_at("http://127.0.0.1:9/")
 ///     .build()?;
 /// let runs = RobotRuns::default();
-/// runs.offer([robot.site().to_owned()]);
+/// runs.set_offered_sites([robot.site().to_owned()]);
 /// runs.show(&robot);
 /// // In a task, again and again: `let site = runs.wanted().await;`, then run its robot.
 /// # Ok(())
@@ -77,7 +77,7 @@ const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 impl RobotRuns {
     /// Offers runs of exactly these sites, and no others.
-    pub fn offer(&self, sites: impl IntoIterator<Item = String>) {
+    pub fn set_offered_sites(&self, sites: impl IntoIterator<Item = String>) {
         let mut known = self.sites();
         known.offered = sites.into_iter().collect();
         let Sites {
@@ -118,7 +118,7 @@ impl RobotRuns {
     /// Waits until a page requests a run, and returns the name of the site.
     ///
     /// This method is cancel safe: no request is lost if the future is dropped before it is ready.
-    pub async fn wanted(&self) -> String {
+    pub async fn wait_for_request(&self) -> String {
         loop {
             let next = self.sites().take();
             if let Some(site) = next {
@@ -133,20 +133,20 @@ impl RobotRuns {
     /// Returns `true` once after a page has requested that the quarantined results be published.
     ///
     /// The task that handles the request calls this method before the run.
-    pub fn takes_acceptance(&self, site: &str) -> bool {
+    pub fn take_acceptance(&self, site: &str) -> bool {
         self.sites().accepted.remove(site)
     }
 
     /// Reports that a run failed; pages show the failure until the next request, or until a run has
     /// [ended](Self::ended).
-    pub fn failed(&self, site: &str, reason: impl Into<String>) {
+    pub fn fail(&self, site: &str, reason: impl Into<String>) {
         let mut known = self.sites();
         known.taken.remove(site);
         known.failures.insert(site.to_owned(), reason.into());
     }
 
     /// Reports that a run has ended, which clears the failure of an earlier run.
-    pub fn ended(&self, site: &str) {
+    pub fn record_end(&self, site: &str) {
         self.sites().failures.remove(site);
     }
 
@@ -179,13 +179,13 @@ impl RobotRuns {
     }
 
     /// Requests a run of a site; returns `true` if runs of this site are offered.
-    pub fn ask(&self, site: &str) -> bool {
+    pub fn request_run(&self, site: &str) -> bool {
         self.ask_and(site, false)
     }
 
     /// Requests that quarantined results be accepted; returns `true` if this process can accept
     /// them.
-    pub fn ask_to_accept(&self, site: &str) -> bool {
+    pub fn request_acceptance(&self, site: &str) -> bool {
         self.ask_and(site, true)
     }
 
@@ -218,25 +218,25 @@ impl RobotRuns {
         }
         known.told.1 = count;
         drop(known);
-        self.keep_changed(site, urls.to_vec());
+        self.requeue_changed(site, urls.to_vec());
         self.inner.is_changed.notify_one();
         true
     }
 
     /// Stores changed pages of a site until they are fetched again.
-    pub fn keep_changed(&self, site: &str, urls: Vec<Url>) {
+    pub fn requeue_changed(&self, site: &str, urls: Vec<Url>) {
         let mut known = self.sites();
         let changed = known.changed.entry(site.to_owned()).or_default();
         changed.extend(urls);
     }
 
     /// Waits until changed pages have been queued.
-    pub async fn changed(&self) {
+    pub async fn wait_for_changed(&self) {
         self.inner.is_changed.notified().await;
     }
 
     /// Removes and returns the changed pages of a site.
-    pub fn takes_changed(&self, site: &str) -> Vec<Url> {
+    pub fn take_changed(&self, site: &str) -> Vec<Url> {
         let urls = self.sites().changed.remove(site);
         urls.into_iter().flatten().collect()
     }
@@ -252,7 +252,7 @@ impl RobotRuns {
     }
 
     /// Returns `true` if a requested run has not ended yet; pages wait until the run is visible.
-    pub fn is_wanted(&self, site: &str) -> bool {
+    pub fn is_run_requested(&self, site: &str) -> bool {
         let known = self.sites();
         // Runs are counted, because a run may start and end between two checks.
         let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);
@@ -294,36 +294,38 @@ mod tests {
     #[tokio::test]
     async fn request_is_kept_until_handled() {
         let runs = RobotRuns::default();
-        runs.offer(["a".to_owned(), "b".to_owned()]);
-        assert!(runs.ask("b") && runs.ask("b") && runs.ask("a"));
-        assert!(runs.is_wanted("a"));
-        assert_eq!(runs.wanted().await, "a");
-        assert!(!runs.is_wanted("a"));
-        assert_eq!(runs.wanted().await, "b");
-        let (next, ()) = tokio::join!(runs.wanted(), async { assert!(runs.ask("a")) });
+        runs.set_offered_sites(["a".to_owned(), "b".to_owned()]);
+        assert!(runs.request_run("b") && runs.request_run("b") && runs.request_run("a"));
+        assert!(runs.is_run_requested("a"));
+        assert_eq!(runs.wait_for_request().await, "a");
+        assert!(!runs.is_run_requested("a"));
+        assert_eq!(runs.wait_for_request().await, "b");
+        let (next, ()) = tokio::join!(runs.wait_for_request(), async {
+            assert!(runs.request_run("a"));
+        });
         assert_eq!(next, "a");
     }
 
     #[test]
     fn only_offered_runs_can_be_requested() {
         let runs = RobotRuns::default();
-        assert!(!runs.ask("a"));
-        runs.offer(["a".to_owned()]);
-        assert!(runs.ask("a") && !runs.takes_acceptance("a"));
-        assert!(runs.ask_to_accept("a"));
-        assert!(runs.takes_acceptance("a") && !runs.takes_acceptance("a"));
-        runs.offer(["b".to_owned()]);
-        assert!(!runs.is_wanted("a"));
+        assert!(!runs.request_run("a"));
+        runs.set_offered_sites(["a".to_owned()]);
+        assert!(runs.request_run("a") && !runs.take_acceptance("a"));
+        assert!(runs.request_acceptance("a"));
+        assert!(runs.take_acceptance("a") && !runs.take_acceptance("a"));
+        runs.set_offered_sites(["b".to_owned()]);
+        assert!(!runs.is_run_requested("a"));
         assert_eq!(runs.offered(), ["b"]);
     }
 
     #[test]
     fn failure_is_shown_until_the_next_request() {
         let runs = RobotRuns::default();
-        runs.offer(["a".to_owned()]);
-        runs.failed("a", "no such host");
+        runs.set_offered_sites(["a".to_owned()]);
+        runs.fail("a", "no such host");
         assert_eq!(runs.failure("a").as_deref(), Some("no such host"));
-        assert!(runs.ask("a"));
+        assert!(runs.request_run("a"));
         assert_eq!(runs.failure("a"), None);
     }
 }

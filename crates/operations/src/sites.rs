@@ -199,17 +199,17 @@ impl AdminSite {
     }
 
     /// Returns the current states of the site's upstream servers.
-    pub fn set_upstream_states(&self) -> Vec<UpstreamRow> {
+    pub fn upstream_states(&self) -> Vec<UpstreamRow> {
         (self.upstreams)()
     }
 
     /// Returns the site's current request counts.
-    pub fn set_request_counts(&self) -> SiteCounts {
+    pub fn request_counts(&self) -> SiteCounts {
         (self.counts)()
     }
 
     /// Returns the text about the proxy or CDN that hides the visitors' addresses, if there is one.
-    pub fn ask_front(&self) -> Option<String> {
+    pub fn masking_proxy(&self) -> Option<String> {
         (self.front)()
     }
 

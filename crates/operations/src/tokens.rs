@@ -8,7 +8,7 @@ use tracing::info;
 
 use crate::{
     Caller, Moment, Refusal,
-    ends::{check_lasting, end_ms},
+    ends::{check_absolute, end_ms},
     generate_password, rfc3339,
 };
 
@@ -107,7 +107,7 @@ pub fn check(request: &NewToken, now_ms: i64) -> Result<(), Refusal> {
 /// # Errors
 ///
 /// Returns an error if a field is invalid, or if a database operation fails.
-pub async fn make(caller: &Caller<'_>, request: &NewToken) -> Result<CreatedToken, Refusal> {
+pub async fn create(caller: &Caller<'_>, request: &NewToken) -> Result<CreatedToken, Refusal> {
     let token = checked(request, caller.now_ms, caller.ends_ms)?;
     let secret = generate_password();
     let added = caller
@@ -135,7 +135,7 @@ pub async fn make(caller: &Caller<'_>, request: &NewToken) -> Result<CreatedToke
 ///
 /// # Errors
 ///
-/// Returns the errors of [`make`], and an error for a relative expiry, whose meaning would change
+/// Returns the errors of [`create`], and an error for a relative expiry, whose meaning would change
 /// each time the request is repeated.
 pub async fn put(
     caller: &Caller<'_>,
@@ -148,14 +148,14 @@ pub async fn put(
             "The name in the request differs from the name in the URL.",
         ));
     }
-    check_lasting(&request.ends)?;
+    check_absolute(&request.ends)?;
     let request = NewToken {
         name: name.to_owned(),
         ..request.clone()
     };
     let tokens = caller.store.access().tokens().await?;
     let Some(old) = tokens.into_iter().find(|token| token.name == name) else {
-        return make(caller, &request).await;
+        return create(caller, &request).await;
     };
     let wanted = checked(&request, caller.now_ms, caller.ends_ms)?;
     if (old.scope, old.ends_ms) != (wanted.scope, wanted.ends_ms) {

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     Dialect, RobotRules, RobotsTxt, StatusReading,
-    lines::{MAX_FILE_BYTES, beginning},
+    lines::{MAX_FILE_BYTES, parsed_part},
 };
 
 /// The default maximum number of cached sites.
@@ -137,7 +137,7 @@ impl RobotsCache {
     /// assert_eq!(cache.allowed("http://shop.example/", 0), Some(false));
     /// ```
     pub fn answer(&mut self, url: &str, access: Access, body: &[u8], fresh_until_ms: i64) {
-        let body = access.file(beginning(body));
+        let body = access.file(parsed_part(body));
         let rules = RobotsTxt::parse_from(url, body, self.dialect).for_robot(&self.agent);
         let known = CachedRules {
             rules,
@@ -169,7 +169,7 @@ impl RobotsCache {
     /// URLs with a scheme other than http and https have no robots.txt and are always allowed.
     #[must_use]
     pub fn allowed(&self, url: &str, now_ms: i64) -> Option<bool> {
-        if Site::of(url) == Site::OtherScheme {
+        if Site::parse(url) == Site::OtherScheme {
             return Some(true);
         }
         let rules = self.rules(url, now_ms)?;
@@ -241,7 +241,7 @@ impl RobotsCache {
     }
 
     fn entry(&self, url: &str) -> Option<&Entry> {
-        let Site::Named(site) = Site::of(url) else {
+        let Site::Named(site) = Site::parse(url) else {
             return None;
         };
         self.sites.get(site.as_str())
@@ -249,7 +249,7 @@ impl RobotsCache {
 
     /// Marks a URL's site as the most recently used one.
     fn touch(&mut self, url: &str) -> Option<&mut Entry> {
-        let Site::Named(site) = Site::of(url) else {
+        let Site::Named(site) = Site::parse(url) else {
             return None;
         };
         let site: Arc<str> = site.into();
@@ -424,7 +424,7 @@ pub(super) enum Site {
 
 impl Site {
     /// Parses a URL, or a host with or without a port.
-    pub(super) fn of(url: &str) -> Self {
+    pub(super) fn parse(url: &str) -> Self {
         match scheme(url) {
             Some((name, rest)) if name.eq_ignore_ascii_case("http") => authority(rest, "80"),
             Some((name, rest)) if name.eq_ignore_ascii_case("https") => authority(rest, "443"),
@@ -678,14 +678,14 @@ mod tests {
             ("shop.example:8080", "shop.example:8080"),
             ("shop.example", "shop.example:80"),
         ] {
-            assert_eq!(Site::of(url), Site::Named(site.to_owned()), "{url}");
+            assert_eq!(Site::parse(url), Site::Named(site.to_owned()), "{url}");
         }
     }
 
     #[test]
     fn other_schemes_have_no_site() {
         for url in ["mailto:a@shop.example", "ftp://shop.example/", "data:,a"] {
-            assert_eq!(Site::of(url), Site::OtherScheme, "{url}");
+            assert_eq!(Site::parse(url), Site::OtherScheme, "{url}");
         }
         for url in [
             "",
@@ -695,7 +695,7 @@ mod tests {
             "http://a:99999/",
             "http://:80/",
         ] {
-            assert_eq!(Site::of(url), Site::Unknown, "{url}");
+            assert_eq!(Site::parse(url), Site::Unknown, "{url}");
         }
     }
 }

@@ -224,10 +224,10 @@ impl RobotsTxt {
     /// if the file was [parsed](Self::parse) without its own URL, every URL matches.
     #[must_use]
     pub fn covers(&self, url: &str) -> bool {
-        let Some(own) = self.inner.url.as_deref().map(SplitUrl::of) else {
+        let Some(own) = self.inner.url.as_deref().map(SplitUrl::parse) else {
             return true;
         };
-        let other = SplitUrl::of(url);
+        let other = SplitUrl::parse(url);
         other.origin.is_none() || own.host_and_port() == other.host_and_port()
     }
 
@@ -275,7 +275,7 @@ pub(super) fn cleaned<'u, 'v>(
     url: &'u str,
     values: impl Iterator<Item = &'v [u8]>,
 ) -> Cow<'u, str> {
-    let rest = SplitUrl::of(url).rest;
+    let rest = SplitUrl::parse(url).rest;
     let (before_fragment, fragment) = match rest.split_once('#') {
         Some((before, fragment)) => (before, Some(fragment)),
         None => (rest, None),

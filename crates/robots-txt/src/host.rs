@@ -10,7 +10,7 @@ pub(super) fn is_host(value: &[u8]) -> bool {
 }
 
 /// Returns `true` if a valid `Host` value specifies the given host and port (80 if omitted).
-pub(super) fn names(value: &[u8], host: &str, port: u16) -> bool {
+pub(super) fn names_host(value: &[u8], host: &str, port: u16) -> bool {
     let named = str::from_utf8(value).ok().and_then(host_and_port);
     named.is_some_and(|named| named.0.eq_ignore_ascii_case(host) && named.1 == port)
 }
@@ -46,7 +46,7 @@ fn is_label(label: &str) -> bool {
 /// Parts of the URL that the `Host` line omits are not changed, except that a host without a port
 /// removes the URL's port.
 pub(super) fn rewritten<'u>(url: &'u str, host_line: &str) -> Cow<'u, str> {
-    let split = SplitUrl::of(url);
+    let split = SplitUrl::parse(url);
     let Some((scheme, authority)) = split.origin else {
         return Cow::Borrowed(url);
     };
@@ -98,9 +98,9 @@ mod tests {
 
     #[test]
     fn omitted_port_is_80() {
-        assert!(names(b"WWW.myhost.ru", "www.MYhost.ru", 80));
-        assert!(names(b"www.myhost.ru:8081", "www.myhost.ru", 8081));
-        assert!(!names(b"www.myhost.ru", "www.myhost.ru", 8081));
+        assert!(names_host(b"WWW.myhost.ru", "www.MYhost.ru", 80));
+        assert!(names_host(b"www.myhost.ru:8081", "www.myhost.ru", 8081));
+        assert!(!names_host(b"www.myhost.ru", "www.myhost.ru", 8081));
     }
 
     #[test]

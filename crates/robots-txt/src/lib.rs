@@ -79,7 +79,7 @@ pub use dialect::{
 pub use file::{Group, RobotsTxt};
 pub use freshness::fresh_until_ms;
 #[doc(hidden)]
-pub use lines::{MAX_FILE_BYTES, beginning};
+pub use lines::{MAX_FILE_BYTES, parsed_part};
 #[doc(hidden)]
 pub use lint::nearest;
 pub use lint::{Warning, WarningKind};

@@ -13,7 +13,7 @@ pub const MAX_FILE_BYTES: usize = 500 * 1024;
 /// If the file is exactly as long as the limit, an unterminated last line is omitted, because the
 /// file may be a truncated download.
 #[must_use]
-pub fn beginning(text: &[u8]) -> &[u8] {
+pub fn parsed_part(text: &[u8]) -> &[u8] {
     let Some(read) = text.get(..MAX_FILE_BYTES) else {
         return text;
     };
@@ -132,7 +132,7 @@ mod tests {
             (format!("a\r\nb\r\n{most}\n"), 5),
             (format!("{most}\nb"), MAX_FILE_BYTES),
         ] {
-            assert_eq!(beginning(text.as_bytes()).len(), expected);
+            assert_eq!(parsed_part(text.as_bytes()).len(), expected);
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) struct Member<'t> {
 
 impl Vocabulary {
     /// Returns the vocabulary of the field with the given lower-case name.
-    pub(super) fn of_field(name: &str) -> Option<Self> {
+    pub(super) fn for_field(name: &str) -> Option<Self> {
         match name {
             "content-signal" => Some(Self::Signal),
             "content-usage" => Some(Self::Usage),

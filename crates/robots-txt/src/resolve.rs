@@ -61,8 +61,8 @@ fn scheme(reference: &str) -> Option<&str> {
 
 /// Returns the path and query of a URL if it has the same scheme, host and port as the base.
 fn same_site(url: &str, scheme: &str, base: Option<&str>) -> Option<String> {
-    let here = base.map(SplitUrl::of)?;
-    let there = SplitUrl::of(url);
+    let here = base.map(SplitUrl::parse)?;
+    let there = SplitUrl::parse(url);
     let (base_scheme, _) = here.origin?;
     let (host, port) = there.host_and_port()?;
     let (own_host, own_port) = here.host_and_port()?;

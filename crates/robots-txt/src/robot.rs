@@ -193,14 +193,14 @@ impl RobotRules {
             return None;
         }
         // If the file's URL is unknown, assume that the page is on the same host.
-        let here = SplitUrl::of(inner.url.as_deref().unwrap_or(url));
+        let here = SplitUrl::parse(inner.url.as_deref().unwrap_or(url));
         let (host, port) = here.host_and_port()?;
         let group = self.first_group()?;
         let lines = inner.parsed.extras_of(Field::Host);
         let ours = lines.filter(|line| line.group == Some(group));
         let mut last = None;
         for line in ours.filter(|line| host::is_host(self.file.octets(line))) {
-            if host::names(self.file.octets(line), host, port) {
+            if host::names_host(self.file.octets(line), host, port) {
                 return None;
             }
             last = Some(line.line as usize);
@@ -241,7 +241,7 @@ impl RobotRules {
 
 /// Returns `true` if a URL is absolute and its scheme is neither http nor https.
 fn is_of_another_scheme(url: &str) -> bool {
-    SplitUrl::of(url).origin.is_some_and(|(scheme, _)| {
+    SplitUrl::parse(url).origin.is_some_and(|(scheme, _)| {
         !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https")
     })
 }

@@ -17,7 +17,7 @@ pub(super) struct SplitUrl<'u> {
 
 impl<'u> SplitUrl<'u> {
     /// Splits an absolute URL into origin and rest; any other text is treated as a path.
-    pub(super) fn of(url: &'u str) -> Self {
+    pub(super) fn parse(url: &'u str) -> Self {
         let path = Self {
             origin: None,
             rest: url,
@@ -84,7 +84,7 @@ pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
         Escapes::Decoded => map(path(url), escapes::decoded),
         Escapes::Resolved => map(Cow::Borrowed(perl_path(url)), escapes::safe),
         Escapes::FormDecoded => {
-            let rooted = rooted(SplitUrl::of(url).rest.as_bytes());
+            let rooted = rooted(SplitUrl::parse(url).rest.as_bytes());
             Cow::Owned(escapes::form_decoded(&rooted)?)
         }
     })
@@ -120,7 +120,7 @@ pub(super) fn is_robots_txt(url: &str, any_case: bool) -> bool {
 }
 
 fn path(url: &str) -> Cow<'_, [u8]> {
-    let rest = SplitUrl::of(url).rest.as_bytes();
+    let rest = SplitUrl::parse(url).rest.as_bytes();
     let end = memchr(b'#', rest).unwrap_or(rest.len());
     rooted(rest.get(..end).unwrap_or(rest))
 }
@@ -135,7 +135,7 @@ fn rooted(path: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns a URL's path and query as Perl's URI module does: an empty path stays empty.
 fn perl_path(url: &str) -> &[u8] {
-    let rest = SplitUrl::of(url.trim_ascii()).rest.as_bytes();
+    let rest = SplitUrl::parse(url.trim_ascii()).rest.as_bytes();
     let end = memchr(b'#', rest).unwrap_or(rest.len());
     rest.get(..end).unwrap_or(rest)
 }
@@ -235,7 +235,7 @@ mod tests {
             ("http://h:99999/", None),
             ("/h", None),
         ] {
-            assert_eq!(SplitUrl::of(url).host_and_port(), expected, "{url}");
+            assert_eq!(SplitUrl::parse(url).host_and_port(), expected, "{url}");
         }
     }
 }

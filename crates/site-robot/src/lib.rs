@@ -7,12 +7,12 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod content_tree;
 pub mod document;
 pub mod filter;
 pub mod heaven;
 pub mod index_now;
 pub mod licensing;
-pub mod matter;
 pub mod render;
 pub mod site_robot;
 pub mod spelling;

@@ -26,7 +26,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 
 /// Returns an error message for an unknown word, which contains the nearest candidate or all
 /// candidates.
-pub fn unknown<'c>(
+pub fn unknown_word<'c>(
     what: &str,
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,

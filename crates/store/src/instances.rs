@@ -55,7 +55,7 @@ impl Heartbeat {
             }
         }
         // If this fails, the instance is removed after two minutes.
-        let _ = self.store.instances().forget().await;
+        let _ = self.store.instances().remove_self().await;
     }
 
     async fn beat(&mut self) -> Result<(), StoreError> {
@@ -65,7 +65,7 @@ impl Heartbeat {
         let beat = self
             .store
             .instances()
-            .beat(version, &address, uptime, ahead_ms);
+            .heartbeat(version, &address, uptime, ahead_ms);
         beat.await
     }
 }

@@ -6,6 +6,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod confirmation;
 pub mod description;
 pub mod fetch;
 pub mod instances;
@@ -15,4 +16,3 @@ pub mod refresh;
 pub mod robots_file;
 pub mod store;
 pub mod verify;
-pub mod way_out;

@@ -89,7 +89,7 @@ impl<L, const COUNT: usize> Slots<L, COUNT> {
 
     /// Empties the slots of all finished requests, and returns the number of slots that were
     /// emptied.
-    pub(crate) fn drain(&self, mut take: impl FnMut(&L, u64)) -> usize {
+    pub(crate) fn drain_all(&self, mut take: impl FnMut(&L, u64)) -> usize {
         let mut taken = 0;
         for slot in &self.slots {
             let state = slot.state.load(Acquire);

@@ -5,7 +5,7 @@ use axum::http::{Method, Request, header};
 use crate::assembly::{Signing, index_now, licensing};
 use crate::config::{ConfigErrors, Loaded};
 use crate::index_now::IndexNowKey;
-use crate::layer::{MarkdownPages as _, asks_for_markdown, opens_page};
+use crate::layer::{MarkdownPages as _, asks_for_markdown, is_navigation};
 use crate::licensing::Licensing;
 use crate::policy::{self, SharedRobotsFiles, Visitor, is_own_path};
 use crate::store::Store;
@@ -80,11 +80,11 @@ impl Answerers {
         if self.admin.as_ref().is_some_and(is_admin) {
             return Answerer::Admin;
         }
-        self.of_site(request)
+        self.for_request(request)
     }
 
     /// Returns the part that answers a request not addressed to the process-wide services.
-    pub(super) fn of_site<B>(&self, request: &Request<B>) -> Answerer {
+    pub(super) fn for_request<B>(&self, request: &Request<B>) -> Answerer {
         let path = request.uri().path();
         if self.has_keys
             && path == Signer::DIRECTORY_PATH
@@ -134,7 +134,7 @@ impl SiteAnswers {
     /// # Errors
     ///
     /// Returns an error that shows the place of an invalid value.
-    pub(crate) fn of_settings(
+    pub(crate) fn from_settings(
         loaded: &Loaded,
         robots_txt: ServedRobotsTxt,
     ) -> Result<Self, ConfigErrors> {
@@ -142,7 +142,7 @@ impl SiteAnswers {
         let is_shared = settings.admin.listen.is_none();
         let admin = format!("/{}", settings.admin.path.trim_matches('/'));
         let answerers = Answerers {
-            has_keys: Signing::of(loaded)?.is_some(),
+            has_keys: Signing::from_settings(loaded)?.is_some(),
             robots_txt,
             licensing: licensing(loaded)?,
             admin: (is_shared && settings.admin.enabled).then_some(admin),
@@ -161,15 +161,15 @@ impl SiteAnswers {
     }
 
     /// Returns `true` if robot heaven has pages generated from pages of the site.
-    pub(crate) fn has_made_pages(&self) -> bool {
+    pub(crate) fn has_generated_pages(&self) -> bool {
         let heaven = self.answerers.heaven.as_ref();
         heaven.and_then(Heaven::copies).is_some()
     }
 
     /// Loads the list of heaven pages once, from heaven's directory or the database.
-    pub(crate) async fn look(&mut self, store: &Store, site: &str) {
+    pub(crate) async fn load_once(&mut self, store: &Store, site: &str) {
         if let Some(heaven) = &mut self.answerers.heaven {
-            heaven.look(store, site).await;
+            heaven.load_once(store, site).await;
         }
     }
 
@@ -186,9 +186,9 @@ impl SiteAnswers {
     pub(crate) fn no_copy<B>(&self, asked: &Request<B>) -> Option<&'static str> {
         let heaven = self.answerers.heaven.as_ref();
         let copies = heaven.and_then(Heaven::copies);
-        if !opens_page(asked) {
+        if !is_navigation(asked) {
             Some("the request does not open a page in a browser")
-        } else if !copies.is_some_and(|copies| copies.have(asked.uri())) {
+        } else if !copies.is_some_and(|copies| copies.contains(asked.uri())) {
             Some("robot heaven has no public copy of this page")
         } else {
             None
@@ -196,7 +196,7 @@ impl SiteAnswers {
     }
 
     /// Returns `true` if a request that passes is answered with the Markdown of its page.
-    pub(crate) fn gives_markdown<B>(
+    pub(crate) fn serves_markdown<B>(
         &self,
         asked: &Request<B>,
         visitor: Option<Visitor<'_>>,

@@ -47,7 +47,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .kept_addresses(settings.traffic.addresses)
         .admin_hosts(settings.server.hosts.iter())
         .shown_settings(shown(loaded))
-        .started(loaded.clone());
+        .with_initial_settings(loaded.clone());
     for source in sources {
         builder = builder.source(source);
     }
@@ -64,7 +64,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
 /// Returns the settings as shown on the admin page.
 pub(super) fn shown(loaded: &Loaded) -> Vec<Setting> {
     loaded
-        .in_force()
+        .effective_values()
         .map(|(key, found)| Setting {
             key: key.name.to_owned(),
             old_name: key.old_name.map(str::to_owned),

@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::check::{
-    Answered, CheckToken, Dialect, EndpointRequest, EntryErrors, IDENTITY_HEADERS,
-    InvalidDescription, MAX_REPORT_BYTES, Page, VisitorReport, YesNo, answer, describe, mark,
-    plain_pass, read_report, take_page,
+    CheckToken, Dialect, EndpointAction, EndpointRequest, EntryErrors, IDENTITY_HEADERS,
+    InvalidDescription, MAX_REPORT_BYTES, Page, VisitorReport, YesNo, add_decision_header,
+    describe, endpoint_response, page_from_headers, plain_pass, read_report,
 };
 use crate::clock::Clock;
 use crate::config::{CheckSection, FailMode};
@@ -170,7 +170,7 @@ impl CheckService {
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         let shared = &*self.shared;
-        let page = match take_page(question.headers()) {
+        let page = match page_from_headers(question.headers()) {
             Ok(page) => page,
             Err(reason) => {
                 return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
@@ -188,7 +188,7 @@ impl CheckService {
         ServiceResponse::Later(Box::pin(async move {
             let Ok(mut response) = answering.await;
             layer::add_direct_page_headers(response.headers_mut());
-            mark(&mut response, Action::Pass.as_str());
+            add_decision_header(&mut response, Action::Pass.as_str());
             Ok(response)
         }))
     }
@@ -238,7 +238,7 @@ impl Shared {
         match served.decide(question) {
             Ok(decided) if is_plain_pass(&decided) && proxy::refusal(question).is_none() => {
                 let plain = Arc::clone(self.plain_pass(asked.dialect));
-                asked.observation.told(None, asked.counts);
+                asked.observation.record_external(None, asked.counts);
                 ServiceResponse::Ready(LayerHead(plain))
             }
             Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
@@ -286,7 +286,7 @@ impl Shared {
                 SiteMatch::NoPath | SiteMatch::NoHost => wrong.add(number, "no site has this host"),
             }
         }
-        for (marks, reported) in wrong.or(known)? {
+        for (marks, reported) in wrong.into_result(known)? {
             let mark = match reported.person {
                 YesNo::Yes => Mark::Person,
                 YesNo::No => Mark::NoPerson,
@@ -318,7 +318,7 @@ impl Shared {
             self.note(&format!("{}: {reason}", dialect.as_str()));
         }
         let refusal = Outcome::refused(ODD_QUESTION);
-        answer(dialect, refused(StatusCode::BAD_REQUEST), Some(&refusal))
+        endpoint_response(dialect, refused(StatusCode::BAD_REQUEST), Some(&refusal))
     }
 
     /// Logs a query error at most once a minute, because every visitor's request may cause such an
@@ -345,7 +345,7 @@ impl HttpService for CheckService {
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         let uri = mem::take(question.uri_mut());
-        let asked = EndpointRequest::of(&uri);
+        let asked = EndpointRequest::from_uri(&uri);
         if asked == EndpointRequest::Health {
             return ServiceResponse::Now(said(StatusCode::OK, "ok\n".to_owned()));
         }
@@ -386,8 +386,8 @@ impl Question {
                 let mut response = passed(request);
                 additions.add_to(&mut response);
                 match page {
-                    Some(page) => Answered::InPlace(page, response),
-                    None => Answered::Passed(response),
+                    Some(page) => EndpointAction::InPlace(page, response),
+                    None => EndpointAction::Passed(response),
                 }
             }
         };
@@ -396,18 +396,18 @@ impl Question {
 
     fn tell(
         self,
-        answered: Answered<ServerBody>,
+        answered: EndpointAction<ServerBody>,
         outcome: Option<Outcome>,
     ) -> Response<ServerBody> {
-        let response = answer(self.dialect, answered, outcome.as_ref());
-        self.observation.told(outcome, self.counts);
+        let response = endpoint_response(self.dialect, answered, outcome.as_ref());
+        self.observation.record_external(outcome, self.counts);
         response
     }
 }
 
 /// Returns `true` if a human visitor's request passes and no headers are added.
 fn is_plain_pass((reply, outcome): &Decided<ServerBody>) -> bool {
-    outcome.is_none() && matches!(reply, LayerReply::Passes(additions) if additions.are_none())
+    outcome.is_none() && matches!(reply, LayerReply::Passes(additions) if additions.is_empty())
 }
 
 /// Delays the answer for longer than any front proxy waits, except Traefik.
@@ -450,20 +450,20 @@ fn passed(request: &mut Request<RequestContext>) -> Response<ServerBody> {
     response
 }
 
-fn told(mut response: Response<ServerBody>) -> Answered<ServerBody> {
+fn told(mut response: Response<ServerBody>) -> EndpointAction<ServerBody> {
     let text = mem::take(response.body_mut()).into_bytes();
-    *response.body_mut() = ServerBody::small(text.clone());
-    Answered::Told(response, text)
+    *response.body_mut() = ServerBody::from_text(text.clone());
+    EndpointAction::Told(response, text)
 }
 
 /// Returns the answer to a request that is refused before a site makes a decision.
-fn refused(refusal: StatusCode) -> Answered<ServerBody> {
+fn refused(refusal: StatusCode) -> EndpointAction<ServerBody> {
     let mut response = status(refusal);
     let no_store = HeaderValue::from_static("no-store");
     response
         .headers_mut()
         .insert(header::CACHE_CONTROL, no_store);
-    Answered::Told(response, Bytes::new())
+    EndpointAction::Told(response, Bytes::new())
 }
 
 fn said(status: StatusCode, text: String) -> Response<ServerBody> {
@@ -474,7 +474,7 @@ fn said(status: StatusCode, text: String) -> Response<ServerBody> {
     } else {
         Action::Refuse
     };
-    mark(&mut response, word.as_str());
+    add_decision_header(&mut response, word.as_str());
     response
 }
 

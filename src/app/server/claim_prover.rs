@@ -50,7 +50,7 @@ impl ClaimProver {
     /// The settings come from `[verify]`, even if verification is disabled there. If `is_offline`,
     /// DNS is not queried.
     pub fn settings(settings: &VerifySection, is_offline: bool) -> Verification {
-        let settings = switched_on(settings);
+        let settings = enabled_verification(settings);
         let methods = settings.methods.clone().into_iter();
         let methods = methods.filter(|method| !is_offline || *method != Method::ReverseDns);
         settings.methods(methods)
@@ -86,7 +86,7 @@ impl ClaimProver {
         let methods = self.proving.verifier().methods();
         let found = match &methods.web_bot_auth {
             Some(prover) => {
-                if let Some(fetch) = prover.fetch_of_signer(signed) {
+                if let Some(fetch) = prover.signer_fetch(signed) {
                     fetch.await;
                 }
                 prover.signer_now(signed)
@@ -142,7 +142,7 @@ impl ClaimProver {
 
 /// Returns the verification settings that `[verify]` specifies.
 pub fn verification(settings: &VerifySection) -> Verification {
-    let verification = switched_on(settings);
+    let verification = enabled_verification(settings);
     if settings.enabled {
         verification
     } else {
@@ -151,7 +151,7 @@ pub fn verification(settings: &VerifySection) -> Verification {
 }
 
 /// Returns the verification settings that `[verify]` would specify if verification were enabled.
-pub(super) fn switched_on(settings: &VerifySection) -> Verification {
+pub(super) fn enabled_verification(settings: &VerifySection) -> Verification {
     let servers = settings.dns_servers.iter().copied().map(Resolver::addr);
     let interval = Duration::from_hours(settings.ranges_interval_hours.into());
     Verification::new()

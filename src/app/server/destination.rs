@@ -77,7 +77,7 @@ impl Destinations {
         door: ProbePoint,
         is_believed: bool,
     ) -> Arrived<'s> {
-        let probe = self.services.probes.take(request, door);
+        let probe = self.services.probes.take_token(request, door);
         let request = &*request;
         let found = sites.places.find_for(request);
         let observer = match found {
@@ -94,7 +94,7 @@ impl Destinations {
             match found {
                 // Handled before the site makes a decision, because the site regards the sender as
                 // a program.
-                SiteMatch::Site(served) => match served.router().way_out_of(request) {
+                SiteMatch::Site(served) => match served.router().confirmation_url(request) {
                     Some(action) => Destination::Confirmation(served, action),
                     None => Destination::Site(served),
                 },
@@ -115,8 +115,8 @@ impl Destination<'_> {
     /// Returns the outcome to count if no site makes a decision.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match self {
-            Self::Process(_) => Some(Outcome::own(INTERNAL_PAGE)),
-            Self::Confirmation(..) => Some(Outcome::of_person(WAY_OUT)),
+            Self::Process(_) => Some(Outcome::internal(INTERNAL_PAGE)),
+            Self::Confirmation(..) => Some(Outcome::for_person(WAY_OUT)),
             Self::Refused(_, cause) => cause.map(Outcome::refused),
             Self::Site(_) => None,
         }

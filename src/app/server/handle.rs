@@ -9,6 +9,7 @@ use tracing::warn;
 use crate::alerts::{Alert, SharedAlerts, Watcher};
 use crate::bans::{BanExemptions, BanKeeper, BanRule, Bans};
 use crate::config::Loaded;
+use crate::confirmation::ConfirmationKeys;
 use crate::layer::RobotDetectionLayer;
 use crate::listen::{CertificateState, Listener, Tls, TrustedProxies, Validity};
 use crate::operations::{AdminSite, Operations, ServedCertificate, sessions};
@@ -17,7 +18,6 @@ use crate::site_robots::{Orders, Schedules};
 use crate::store::{Store, StoredSession};
 use crate::traffic::Traffic;
 use crate::verify::RangeSet;
-use crate::way_out::ConfirmationKeys;
 
 use super::{
     Common, Detection, Proving, RobotDetection, RobotDetectionBuilder, Site,
@@ -63,7 +63,7 @@ impl ServerParts {
 
 impl RobotDetectionBuilder {
     /// Stores the initial settings; reloads compare the new settings with them.
-    pub(super) fn started(mut self, loaded: Loaded) -> Self {
+    pub(super) fn with_initial_settings(mut self, loaded: Loaded) -> Self {
         self.started = Some(loaded);
         self
     }
@@ -87,7 +87,7 @@ impl RobotDetection {
     }
 
     /// Reports the address of health checks and metrics to the other instances.
-    pub(super) fn tell_address(&self, operations: &Listener) {
+    pub(super) fn announce_address(&self, operations: &Listener) {
         let address = operations.addr().to_string();
         self.inner.address.send_replace(address);
     }
@@ -129,10 +129,10 @@ impl RobotDetection {
 
     /// Starts the job that stores bans and returns the bans; the job ends with the handle's other
     /// jobs.
-    pub(super) fn keep_bans(&self, rules: Vec<BanRule>, trusted: TrustedProxies) -> Bans {
+    pub(super) fn start_ban_job(&self, rules: Vec<BanRule>, trusted: TrustedProxies) -> Bans {
         let robots = self.clone();
         let why = move |address: IpAddr| {
-            let is_friend = |site: &Site| site.policy().load().passes_address(address);
+            let is_friend = |site: &Site| site.policy().load().allows_address(address);
             if trusted.contains(address) {
                 Some("the client is a trusted proxy")
             } else if robots.sites().iter().any(is_friend) {
@@ -154,7 +154,7 @@ impl RobotDetection {
     }
 
     /// Starts the job that renews the confirmation keys; the job ends with the handle.
-    pub(super) fn keep_way_out(&self) -> ConfirmationKeys {
+    pub(super) fn start_confirmation_keys(&self) -> ConfirmationKeys {
         let way_out = ConfirmationKeys::new(self.clock());
         let follow = way_out.clone().run(self.store().clone(), self.stop());
         self.tasks().spawn(follow);
@@ -169,8 +169,8 @@ impl RobotDetection {
     }
 
     /// Loads address lists and files, and refreshes them as long as the handle exists.
-    pub(super) async fn keep_origins(&self, origins: &Origins, wanted: WantedOrigins) {
-        origins.want(wanted);
+    pub(super) async fn start_origins(&self, origins: &Origins, wanted: WantedOrigins) {
+        origins.set_wanted(wanted);
         let keeper = match Keeper::new(origins, self.store()) {
             Ok(keeper) => keeper,
             Err(error) => {
@@ -191,8 +191,8 @@ impl RobotDetection {
     }
 
     /// Returns a warning for each problem with an address list or file.
-    pub(super) fn problems_of_origins(&self) -> Vec<String> {
-        let started = self.started();
+    pub(super) fn origin_problems(&self) -> Vec<String> {
+        let started = self.initial_settings();
         started.map_or_else(Vec::new, |loaded| loaded.origins().problems())
     }
 
@@ -215,7 +215,7 @@ impl RobotDetection {
     }
 
     /// Returns the settings that the process started with, if they came from a configuration.
-    pub(super) fn started(&self) -> Option<&Loaded> {
+    pub(super) fn initial_settings(&self) -> Option<&Loaded> {
         self.inner.server.started.as_ref()
     }
 
@@ -233,12 +233,12 @@ impl RobotDetection {
     }
 
     /// Returns `true` once a server has started serving; earlier reloads have no effect.
-    pub(crate) fn has_begun(&self) -> bool {
+    pub(crate) fn has_started_serving(&self) -> bool {
         self.inner.server.begun.is_cancelled()
     }
 
     /// Waits until a server has started serving.
-    pub(crate) async fn begun(&self) {
+    pub(crate) async fn wait_until_serving(&self) {
         self.inner.server.begun.cancelled().await;
     }
 }

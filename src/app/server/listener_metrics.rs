@@ -25,7 +25,7 @@ pub(super) struct ListenerMetrics {
 }
 
 impl ListenerMetrics {
-    pub(super) fn of(listeners: &[Listener]) -> Self {
+    pub(super) fn new(listeners: &[Listener]) -> Self {
         Self {
             tls: listeners.iter().find_map(|found| found.tls().cloned()),
             connections: listeners

@@ -56,7 +56,7 @@ enum Source {
 ///
 /// If heaven is published to a directory, robots are redirected to new pages as soon as their files
 /// exist.
-pub(super) fn made_pages(
+pub(super) fn generated_pages(
     loaded: &Loaded,
     settings: &Settings,
 ) -> Result<Option<MadePages>, ConfigErrors> {
@@ -64,7 +64,7 @@ pub(super) fn made_pages(
     let open_to = settings.heaven.open_to;
     if !from_database && open_to != OpenTo::All {
         let reason = "the pages are files, which are served to all visitors; set heaven.source = \"database\"";
-        return Err(loaded.wrong(&HeavenSection::KEY.open_to, reason));
+        return Err(loaded.invalid(&HeavenSection::KEY.open_to, reason));
     }
     if !from_database && settings.heaven.directory.is_empty() {
         return Ok(None);
@@ -73,7 +73,7 @@ pub(super) fn made_pages(
         heaven_settings(loaded, settings, &url)
     } else {
         let reason = "the URL of the site is required, such as https://www.example.com";
-        Err(loaded.wrong(&HeavenSection::KEY.url, reason))
+        Err(loaded.invalid(&HeavenSection::KEY.url, reason))
     };
     let heaven = match heaven {
         // Files need no URL, because they are served unchanged.
@@ -100,7 +100,7 @@ pub(super) fn made_pages(
 
 impl MadePages {
     /// Creates pages that are served from the database and to which robots are redirected.
-    pub(super) fn of(heaven: ServedHeaven, settings: HeavenSettings) -> Self {
+    pub(super) fn for_redirects(heaven: ServedHeaven, settings: HeavenSettings) -> Self {
         Self {
             settings,
             source: Source::Database(Some(heaven)),
@@ -132,7 +132,7 @@ impl MadePages {
     }
 
     /// Loads the list of a site's heaven pages once, without tracking changes.
-    pub(super) async fn look(&mut self, store: &Store, site: &str) {
+    pub(super) async fn load_once(&mut self, store: &Store, site: &str) {
         if let Source::Database(heaven) = &mut self.source {
             let library = Library::new(store.clone(), site);
             *heaven = Some(ServedHeaven::new(library, self.settings.clone()));
@@ -155,12 +155,12 @@ impl MadePages {
 
     /// Returns `true` if robots are redirected to the heaven page that corresponds to the requested
     /// page.
-    pub(super) fn are_redirected_to(&self) -> bool {
+    pub(super) fn is_redirect_target(&self) -> bool {
         self.are_redirected_to
     }
 
     /// Returns `true` if requests for original pages may be answered in Markdown.
-    pub(super) fn are_at_originals(&self) -> bool {
+    pub(super) fn serves_markdown_at_originals(&self) -> bool {
         self.are_at_originals
     }
 
@@ -184,7 +184,7 @@ impl MadePages {
     }
 
     /// Returns `true` if the requested page has a public copy.
-    pub(super) fn have(&self, asked: &Uri) -> bool {
+    pub(super) fn contains(&self, asked: &Uri) -> bool {
         self.open_to == OpenTo::All
             && !self.settings.is_for_members(asked.path())
             && self.link(asked).is_some()
@@ -280,7 +280,7 @@ impl Visit {
     fn of(sent: &Marks, asked: &Parts) -> Option<Self> {
         let client = asked.extensions.get::<ClientAddr>()?;
         // Each page redirects the visitor separately.
-        let sent = sent.of_site(asked.uri.path());
+        let sent = sent.for_site(asked.uri.path());
         let agent = asked.headers.get(header::USER_AGENT);
         let agent = agent.map_or(&b""[..], HeaderValue::as_bytes);
         let visitor = sent.visitor(client.client, agent);
@@ -288,7 +288,7 @@ impl Visit {
     }
 
     fn was_sent(&self) -> bool {
-        self.sent.found(self.visitor).is_sent
+        self.sent.active_marks(self.visitor).is_sent
     }
 
     fn note_sent(&self) {
@@ -309,7 +309,7 @@ impl MarkdownPages for MadePages {
     }
 
     fn is_for(&self, visitor: Option<Visitor<'_>>) -> bool {
-        let robot = visitor.filter(|visitor| !visitor.claim.kind().is_of_people());
+        let robot = visitor.filter(|visitor| !visitor.claim.kind().is_human());
         access(self.open_to, robot.map(|robot| robot.verdict)) == PageAccess::Full
     }
 }
@@ -336,7 +336,7 @@ mod tests {
 
     fn made(text: &str) -> Result<Option<MadePages>, String> {
         let loaded = Loader::new().file("c.toml", text).load();
-        let made = loaded.and_then(|loaded| made_pages(&loaded, loaded.settings()));
+        let made = loaded.and_then(|loaded| generated_pages(&loaded, loaded.settings()));
         made.map_err(|error| error.to_string())
     }
 

@@ -33,9 +33,9 @@ mod site_robots;
 mod site_router;
 mod table;
 
-pub(crate) use crate::assembly::robots_txt_of_settings;
+pub(crate) use crate::assembly::configured_robots_txt;
 pub use crate::assembly::{
-    alerts, enforcement, policy, robots_txt, robots_txt_in_force, sources, wanted_origins,
+    active_robots_txt, alerts, enforcement, policy, robots_txt, sources, wanted_origins,
 };
 pub use crate::index_now::IndexNowResult;
 pub use crate::site_robots::{

@@ -81,7 +81,7 @@ pub(super) fn router(operations: Operations) -> Router {
 /// An instance with a registry in memory can serve requests without the database.
 async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     let robots = state.robots.detector().load().robots().len();
-    let absence = state.robots.store().absence();
+    let absence = state.robots.store().outage();
     // A load balancer removes the instance first, and the listeners close after the drain delay.
     let is_ready = !state.stop.is_cancelled() && (robots > 0 || absence.is_none());
     let status = if is_ready {
@@ -114,7 +114,7 @@ fn warnings(robots: &RobotDetection) -> Vec<String> {
         Some(format!("site {}: {front}", site.name()))
     };
     let sites = sites.iter().filter_map(warning);
-    let problems = sites.chain(robots.problems_of_origins());
+    let problems = sites.chain(robots.origin_problems());
     problems.chain(robots.notices()).collect()
 }
 
@@ -155,7 +155,7 @@ async fn reload(State(state): State<Operations>, headers: HeaderMap) -> (StatusC
     };
     let reloads = state.robots.reloads();
     let outcome = if reloads.is_served() {
-        reloads.ask(by).await
+        reloads.request_reload(by).await
     } else {
         None
     };

@@ -49,13 +49,13 @@ impl Heaven {
     }
 
     /// Adds heaven pages generated from page descriptions.
-    pub(super) fn made(mut self, made: Option<MadePages>) -> Self {
+    pub(super) fn with_generated(mut self, made: Option<MadePages>) -> Self {
         self.made = made;
         self
     }
 
     /// Adds pages generated from page descriptions, unless the configuration specifies other pages.
-    pub(super) fn made_by_default(&mut self, made: &MadePages) {
+    pub(super) fn set_default_generated(&mut self, made: &MadePages) {
         if self.made.is_none() && self.directory.is_none() {
             self.made = Some(made.clone());
         }
@@ -77,9 +77,9 @@ impl Heaven {
     }
 
     /// Loads the list of pages generated from a site's page descriptions once.
-    pub(super) async fn look(&mut self, store: &Store, site: &str) {
+    pub(super) async fn load_once(&mut self, store: &Store, site: &str) {
         if let Some(made) = &mut self.made {
-            made.look(store, site).await;
+            made.load_once(store, site).await;
         }
     }
 
@@ -92,7 +92,7 @@ impl Heaven {
 
     /// Returns the heaven pages to which robots are redirected, if such redirects are enabled.
     pub(super) fn redirected_to(&self) -> Option<&MadePages> {
-        self.made.as_ref().filter(|made| made.are_redirected_to())
+        self.made.as_ref().filter(|made| made.is_redirect_target())
     }
 
     /// Returns a clone of the heaven pages to which robots are redirected, if such redirects are
@@ -109,7 +109,8 @@ impl Heaven {
     /// Returns the pages whose Markdown is served at the URLs of their originals.
     pub(super) fn at_originals(&self) -> Option<MadePages> {
         let made = self.made.as_ref();
-        made.filter(|made| made.are_at_originals()).cloned()
+        made.filter(|made| made.serves_markdown_at_originals())
+            .cloned()
     }
 
     /// Returns the copy of a page in HTML; `None` if the copy no longer exists.

@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     Detection,
-    made_pages::made_pages,
+    made_pages::generated_pages,
     pages::Heaven,
     table::{SiteHost, SiteMatch, SitePath, Table},
 };
@@ -37,7 +37,7 @@ pub(super) struct Plan {
 /// A site that a server will serve.
 #[derive(Clone, Debug)]
 pub(super) struct SitePlan {
-    pub(super) about: About,
+    pub(super) about: SiteInfo,
     /// The policy and enforcement of the site; `None` if the plan's common policy and enforcement
     /// apply.
     pub(super) detection: Option<Detection>,
@@ -61,7 +61,7 @@ pub(super) struct SitePlan {
 
 /// Data about a site, shown to administrators.
 #[derive(Clone, Debug)]
-pub(super) struct About {
+pub(super) struct SiteInfo {
     pub(super) name: String,
     /// Hosts as written in the configuration; empty for the site that serves all other hosts.
     pub(super) hosts: Vec<String>,
@@ -101,7 +101,7 @@ impl Plan {
                 || site.about.name == DEFAULT_SITE
             {
                 let name = &site.about.name;
-                return Err(table.wrong(
+                return Err(table.invalid(
                     &SiteTable::KEY.name,
                     format!("a site named {name:?} already exists"),
                 ));
@@ -110,7 +110,7 @@ impl Plan {
                 if !places.add(host, &site.path, ()) {
                     let path = table.path();
                     let reason = format!("a site at {text}{path} already exists");
-                    return Err(table.wrong(&SiteTable::KEY.hosts, reason));
+                    return Err(table.invalid(&SiteTable::KEY.hosts, reason));
                 }
             }
             sites.push(site);
@@ -126,7 +126,7 @@ impl Plan {
             } else {
                 Target::Demo
             };
-            let about = About::new(loaded, DEFAULT_SITE, &[], "/", has_upstream);
+            let about = SiteInfo::new(loaded, DEFAULT_SITE, &[], "/", has_upstream);
             sites.push(SitePlan::new(loaded, about, target)?);
         }
         Ok(Self { common, sites })
@@ -200,9 +200,9 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
     // A site may also use the upstream of `[server]`, but not the demonstration site.
     if loaded.settings().server.upstream.is_empty() {
         let reason = "the site has no upstream; set an upstream such as upstream = \"http://127.0.0.1:3000\"";
-        return Err(table.wrong(&ServerSection::KEY.upstream, reason));
+        return Err(table.invalid(&ServerSection::KEY.upstream, reason));
     }
-    let about = About::new(loaded, table.name(), table.hosts(), table.path(), true);
+    let about = SiteInfo::new(loaded, table.name(), table.hosts(), table.path(), true);
     let target = Target::Upstream(Upstream::new(loaded, known)?);
     Ok(SitePlan {
         detection: Some(detection(loaded)?),
@@ -214,7 +214,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
 
 impl SitePlan {
     /// Checks a site's settings; its hosts, path and detection are added later.
-    fn new(loaded: &Loaded, about: About, target: Target) -> Result<Self, ConfigErrors> {
+    fn new(loaded: &Loaded, about: SiteInfo, target: Target) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
         Ok(Self {
             about,
@@ -228,7 +228,7 @@ impl SitePlan {
             heaven: heaven(loaded)?,
             canonical: settings.canonical.clone(),
             licensing: licensing(loaded)?,
-            signer: Signing::signer_of(loaded)?,
+            signer: Signing::signer_for(loaded)?,
             target,
         })
     }
@@ -237,10 +237,10 @@ impl SitePlan {
 fn place(site: &SiteLoaded) -> Result<(Vec<SiteHost>, SitePath), ConfigErrors> {
     let hosts = site.hosts().iter().map(|host| {
         SiteHost::parse(host)
-            .map_err(|reason| site.wrong(&SiteTable::KEY.hosts, format!("{host:?}: {reason}")))
+            .map_err(|reason| site.invalid(&SiteTable::KEY.hosts, format!("{host:?}: {reason}")))
     });
     let path = SitePath::parse(site.path(), path_reading(site.loaded().settings()))
-        .map_err(|reason| site.wrong(&SiteTable::KEY.path, reason))?;
+        .map_err(|reason| site.invalid(&SiteTable::KEY.path, reason))?;
     Ok((hosts.collect::<Result<_, _>>()?, path))
 }
 
@@ -255,11 +255,11 @@ fn detection(loaded: &Loaded) -> Result<Detection, ConfigErrors> {
 pub(super) fn heaven(loaded: &Loaded) -> Result<Option<Heaven>, ConfigErrors> {
     let settings = loaded.settings();
     let heaven = Heaven::new(&settings.heaven.path, &settings.heaven.directory);
-    let made = made_pages(loaded, settings)?;
-    Ok(settings.heaven.serve.then(|| heaven.made(made)))
+    let made = generated_pages(loaded, settings)?;
+    Ok(settings.heaven.serve.then(|| heaven.with_generated(made)))
 }
 
-impl About {
+impl SiteInfo {
     fn new(loaded: &Loaded, name: &str, hosts: &[String], path: &str, has_upstream: bool) -> Self {
         let settings = loaded.settings();
         Self {
@@ -306,7 +306,7 @@ impl Upstream {
         loaded: &Loaded,
         known: &mut Vec<Arc<Self>>,
     ) -> Result<Arc<Self>, ConfigErrors> {
-        let settings = loaded.of_upstream();
+        let settings = loaded.upstream_settings();
         if let Some(same) = known.iter().find(|known| known.settings == settings) {
             return Ok(Arc::clone(same));
         }
@@ -325,7 +325,7 @@ impl Upstream {
         self.requests.close();
         let ended = async {
             self.requests.wait().await;
-            self.proxy.tunnels_ended().await;
+            self.proxy.wait_for_tunnels().await;
         };
         // At shutdown, the listeners have already been drained, so remaining requests had time to
         // finish.

@@ -13,6 +13,7 @@ use tracing::warn;
 
 use super::RobotDetection;
 use crate::bans::Bans;
+use crate::confirmation::ConfirmationKeys;
 use crate::fetch::is_public;
 use crate::index_now::{AnnouncerSettings, IndexNowKey};
 use crate::listen::{ClientAddr, PeerTable, RequestContext};
@@ -23,7 +24,6 @@ use crate::store::Store;
 use crate::suspect::{BrowserCheck, Marks};
 use crate::traffic::Traffic;
 use crate::traps::{TrapPages, TrapPaths};
-use crate::way_out::ConfirmationKeys;
 
 /// The process-wide services, which answer requests on every site.
 ///
@@ -159,7 +159,7 @@ impl KnownVisitors {
         site: &str,
     ) -> Option<IndexNowKey> {
         let seed = self.seed;
-        let made = || Some(IndexNowKey::made(seed?, site));
+        let made = || Some(IndexNowKey::from_seed(seed?, site));
         told?.key.or_else(made)
     }
 }

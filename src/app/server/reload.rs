@@ -6,7 +6,8 @@ use crate::assembly::{alerts, bans, replace_texts, sources, wanted_origins};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{
-    RobotDetection, assemble::shown, plan::Plan, server::Listens, serving::Serving, verification,
+    RobotDetection, assemble::shown, plan::Plan, server::AllListenerSettings, serving::Serving,
+    verification,
 };
 
 /// The result of a reload, with the applied changes and the changes that need a restart.
@@ -38,10 +39,10 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     replace_texts(loaded)?;
     let serving = robots.serving();
     if serving.is_some() {
-        Listens::new(loaded)?;
+        AllListenerSettings::new(loaded)?;
     }
     let mut effective = loaded.clone();
-    let need_restart = match robots.started() {
+    let need_restart = match robots.initial_settings() {
         Some(started) => effective.keep(started, |key| !key.is_reloaded()),
         None => Vec::new(),
     };
@@ -49,14 +50,14 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let mut upstreams = serving.map(Serving::upstreams).unwrap_or_default();
     let is_demo = serving.is_some_and(|serving| serving.is_demo);
     let plan = Plan::new(&effective, is_demo, &mut upstreams)?;
-    let site_robots = robots.made_site_robots(&effective)?;
+    let site_robots = robots.build_site_robots(&effective)?;
     let alerts = alerts(&effective)?;
     let bans = bans(&effective)?;
     let wanted = wanted_origins(&effective)?;
     let verification = verification(&effective.settings().verify);
 
     // All settings have been checked: the following steps cannot fail.
-    effective.origins().want(wanted);
+    effective.origins().set_wanted(wanted);
     let before = names(robots);
     let Plan { common, sites } = plan;
     let put_common = || robots.main_site().replace(common);
@@ -67,7 +68,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     robots.schedules().replace(site_robots);
     robots.alerts().replace(alerts);
     robots.replace_bans(bans);
-    robots.follow_orders_by(&effective);
+    robots.configure_orders(&effective);
     robots.proving().replace(verification);
     let recognise = effective.settings().general.unlisted_robots;
     robots.detector().recognise_unlisted(recognise);

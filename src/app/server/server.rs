@@ -49,7 +49,7 @@ pub(crate) const OPERATION: &str = "operation listen";
 /// The checked settings of the server.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    listens: Listens,
+    listens: AllListenerSettings,
     demo: bool,
     plan: Plan,
     observe: ObserveSettings,
@@ -63,7 +63,7 @@ pub struct ServerSettings {
 
 /// Settings for all listeners of a server.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Listens {
+pub(super) struct AllListenerSettings {
     visitors: Vec<ListenSettings>,
     admin: Option<ListenSettings>,
     /// The listener for health checks and metrics; `None` if the admin page's listener serves them.
@@ -95,7 +95,7 @@ impl ServerSettings {
     pub fn new(loaded: &Loaded, demo: bool) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
         let wanted = assembly::wanted_origins(loaded)?;
-        let listens = Listens::new(loaded)?;
+        let listens = AllListenerSettings::new(loaded)?;
         let plan = Plan::new(loaded, demo, &mut Vec::new())?;
         Ok(Self {
             listens,
@@ -156,13 +156,13 @@ impl ServerSettings {
     }
 
     /// Returns the number of clients that a limit on open files allows, and the configured maximum.
-    pub(crate) fn client_room(&self, limit: OpenFileLimit) -> ClientCapacity {
+    pub(crate) fn client_capacity(&self, limit: OpenFileLimit) -> ClientCapacity {
         let threads = match self.settings.server.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
         let listeners = self.listens.visitors.len();
-        limit.room(
+        limit.client_capacity(
             threads,
             self.settings
                 .server
@@ -176,7 +176,7 @@ impl ServerSettings {
     pub async fn try_listeners(
         &self,
     ) -> Vec<(&'static str, &ListenAddr, std::io::Result<SocketAddr>)> {
-        let Listens {
+        let AllListenerSettings {
             visitors,
             admin,
             operation,
@@ -240,7 +240,7 @@ fn check_token(settings: &Settings) -> std::io::Result<Option<CheckToken>> {
         .transpose()
 }
 
-impl Listens {
+impl AllListenerSettings {
     /// Checks the settings that need a restart: the listen addresses and the path of the admin
     /// page.
     ///
@@ -318,7 +318,7 @@ impl Server {
         };
         let max_connections = self.judged.settings.server.max_connections;
         let wanted = max_connections.saturating_mul(self.listeners.len());
-        let room = limit.room(self.workers.threads(), wanted);
+        let room = limit.client_capacity(self.workers.threads(), wanted);
         if room.is_enough() {
             return;
         }
@@ -350,12 +350,12 @@ impl Server {
     async fn prepare(&mut self, robots: &RobotDetection) -> Option<MadePages> {
         self.limit_clients();
         if let Some(listener) = self.operation_listener() {
-            robots.tell_address(listener);
+            robots.announce_address(listener);
         }
         // Address lists are loaded first, because rules that refer to a missing list would not
         // match.
         let wanted = std::mem::take(&mut self.judged.wanted);
-        robots.keep_origins(&self.judged.origins, wanted).await;
+        robots.start_origins(&self.judged.origins, wanted).await;
         // Generated now, so that robots are redirected to the heaven page for the requested page.
         self.demo_pages(robots).await
     }
@@ -382,7 +382,7 @@ impl Server {
             robots: robots.clone(),
             observer: self.observer.clone(),
             addresses: self.addresses(),
-            listeners: ListenerMetrics::of(&self.listeners),
+            listeners: ListenerMetrics::new(&self.listeners),
             coherence: Arc::clone(coherence),
             probes: Arc::clone(probes),
             stop: stop.clone(),
@@ -423,9 +423,9 @@ impl Server {
             admin,
             observer: self.observer,
             traffic: robots.traffic().clone(),
-            bans: robots.keep_bans(judged.bans, judged.trusted_proxies),
+            bans: robots.start_ban_job(judged.bans, judged.trusted_proxies),
             coherence,
-            way_out: robots.keep_way_out(),
+            way_out: robots.start_confirmation_keys(),
             probes,
             visitors,
             untrusted_proxies,

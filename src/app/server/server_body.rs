@@ -51,7 +51,7 @@ pin_project! {
 
 impl ServerBody {
     /// Creates a response body from a short text.
-    pub(super) fn small(bytes: Bytes) -> Self {
+    pub(super) fn from_text(bytes: Bytes) -> Self {
         Self::from(Source::Small {
             body: Full::new(bytes),
         })
@@ -93,7 +93,7 @@ impl From<body::Body> for ServerBody {
 
 impl From<String> for ServerBody {
     fn from(text: String) -> Self {
-        Self::small(text.into())
+        Self::from_text(text.into())
     }
 }
 

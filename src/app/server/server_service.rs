@@ -107,14 +107,14 @@ impl ServerService {
                 };
             }
             Destination::Process(router) => {
-                SiteFuture::of_process(&destinations.services, router, request)
+                SiteFuture::for_process_router(&destinations.services, router, request)
             }
             Destination::Confirmation(served, action) => served.router().let_out(request, action),
             Destination::Refused(status, _) => {
                 SiteFuture::ready(pages::status(status).map(ServerBody::from))
             }
         };
-        observation.decided(outcome);
+        observation.set_outcome(outcome);
         later(Answering::Observed {
             future: ObserveFuture::new(future, observation, Additions::default()),
         })
@@ -214,14 +214,14 @@ fn answered(
     ends_connection: bool,
     pass: impl FnOnce(bool) -> SiteFuture,
 ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
-    observation.decided(outcome);
+    observation.set_outcome(outcome);
     match reply {
         LayerReply::Now(mut response) => {
-            observation.answered(&mut response);
+            observation.record(&mut response);
             ServiceResponse::Now(*response)
         }
         LayerReply::Ready(head) => {
-            observation.ended(head.status());
+            observation.end_with_status(head.status());
             ServiceResponse::Ready(LayerHead(head))
         }
         // Built in one expression, because each step that passes a future on copies the future.
@@ -229,7 +229,7 @@ fn answered(
             ends_connection,
             answering: Answering::Observed {
                 future: ObserveFuture::new(
-                    pass(additions.is_learnt_from()),
+                    pass(additions.is_canonical_source()),
                     observation,
                     additions,
                 ),

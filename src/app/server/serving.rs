@@ -38,7 +38,7 @@ use super::{
     made_pages::MadePages,
     pages::Heaven,
     people::KnownPeople,
-    plan::{About, Plan, SitePlan, Target, Upstream},
+    plan::{Plan, SiteInfo, SitePlan, Target, Upstream},
     process_services::ProcessServices,
     server_body::ServerBody,
     site_router::{Parts, SiteFuture, SiteRouter},
@@ -83,7 +83,7 @@ pub(super) struct Sites {
 #[derive(Debug)]
 pub(super) struct ServedSite {
     site: Site,
-    about: About,
+    about: SiteInfo,
     heaven: Option<Heaven>,
     target: Target,
     service: RobotDetectionService<SiteRouter>,
@@ -158,7 +158,7 @@ impl ServedSite {
     /// Counts a refusal for bans, unless several visitors may share the address.
     fn note(&self, request: &Request<RequestContext>, outcome: &Outcome) {
         if let Some(address) = request.body().client().network() {
-            self.bans.note(outcome, address);
+            self.bans.count_outcome(outcome, address);
         }
     }
 
@@ -184,7 +184,7 @@ impl ServedSite {
         let traps = services.visitors.traps(plan.has_traps, &plan.about.name);
         let paths = traps.iter().flat_map(|traps| traps.paths().iter());
         let paths: Vec<_> = paths.map(str::to_owned).collect();
-        robots_txt.close(paths.clone());
+        robots_txt.set_disallowed_paths(paths.clone());
         let mut answerers = Answerers::new(services, robots_txt, plan.licensing, heaven, has_keys);
         answerers.traps = traps;
         answerers.index_now = (services.visitors).index_now_key(plan.index_now, &plan.about.name);
@@ -198,14 +198,14 @@ impl ServedSite {
             .bare_layer()
             .identification_header(IDENTIFICATION_HEADER)
             .report_outcome(true);
-        let marks = services.visitors.marks.of_site(&plan.about.name);
+        let marks = services.visitors.marks.for_site(&plan.about.name);
         let marks = plan.finds_suspects.then_some(marks);
         if let Some(marks) = marks.clone() {
             let copies = plan.heaven.as_ref().and_then(Heaven::copies);
             layer = looking_for_suspects(layer, services, copies.cloned()).marks(marks);
         }
         if !paths.is_empty() {
-            let readers = services.visitors.readers.of_site(&plan.about.name);
+            let readers = services.visitors.readers.for_site(&plan.about.name);
             layer = layer.traps(Traps::new(paths, readers));
         }
         if let Some(name) = plan.person_header {
@@ -320,7 +320,7 @@ impl Serving {
             };
             if let Some(heaven) = &mut plan.heaven {
                 if let Some(pages) = &self.default_pages {
-                    heaven.made_by_default(pages);
+                    heaven.set_default_generated(pages);
                 }
                 heaven.start(keeper.store(), &plan.about.name, &self.services, &self.stop);
             }
@@ -440,7 +440,7 @@ impl ServedSite {
 
     /// Returns the site in the form shown on the admin pages.
     fn shown(&self, coherence: &Arc<BrowserCheck>) -> AdminSite {
-        let About {
+        let SiteInfo {
             name,
             hosts,
             path,
@@ -481,7 +481,7 @@ fn looking_for_suspects(
         .suspects(Arc::clone(&services.coherence))
         .people(Arc::new(people));
     match copies {
-        Some(copies) => layer.copies(move |asked| copies.have(asked)),
+        Some(copies) => layer.copies(move |asked| copies.contains(asked)),
         None => layer,
     }
 }
@@ -543,6 +543,6 @@ fn counts(stats: &Stats) -> SiteCounts {
     SiteCounts {
         people: read(&stats.people),
         nameless: read(&stats.nameless_passed),
-        robots: ByAction::new(|action| read(stats.robots.of(action))),
+        robots: ByAction::new(|action| read(stats.robots.get(action))),
     }
 }

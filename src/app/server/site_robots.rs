@@ -21,24 +21,24 @@ impl RobotDetection {
         self.inner
             .server
             .schedules
-            .replace(self.made_site_robots(loaded)?);
-        self.follow_orders_by(loaded);
+            .replace(self.build_site_robots(loaded)?);
+        self.configure_orders(loaded);
         let keeping = self
             .inner
             .server
             .schedules
             .clone()
-            .keep(self.inner.stop.clone());
+            .start_due_runs(self.inner.stop.clone());
         self.inner.operations.tasks.spawn(keeping);
         let taking = self.inner.server.orders.clone();
         // A weak reference, because the job must not keep the handle alive.
-        let taking = taking.keep(Arc::downgrade(&self.inner), self.inner.stop.clone());
+        let taking = taking.execute_runs(Arc::downgrade(&self.inner), self.inner.stop.clone());
         self.inner.operations.tasks.spawn(taking);
         Ok(())
     }
 
     /// Creates the site robots of a configuration, and logs a warning about each unused setting.
-    pub(super) fn made_site_robots(
+    pub(super) fn build_site_robots(
         &self,
         loaded: &Loaded,
     ) -> Result<Vec<SiteRobotRuns>, ConfigErrors> {
@@ -50,7 +50,7 @@ impl RobotDetection {
                 tracing::warn!(site, "the site robot of {site}: {warning}");
             }
             SiteRobotRuns::of(settings, self.store(), self.clock().clone(), own).map_err(|error| {
-                loaded.wrong(&SiteRobotSection::KEY.starting_points, format!("{error:#}"))
+                loaded.invalid(&SiteRobotSection::KEY.starting_points, format!("{error:#}"))
             })
         };
         settings.iter().map(make).collect()
@@ -58,7 +58,7 @@ impl RobotDetection {
 
     /// Uses these settings for runs handed over by commands, and shows the use of heaven on the
     /// admin pages.
-    pub(super) fn follow_orders_by(&self, loaded: &Loaded) {
+    pub(super) fn configure_orders(&self, loaded: &Loaded) {
         self.orders().replace(loaded);
         let sites = loaded.sites();
         let names = sites.iter().map(SiteLoaded::name).chain([DEFAULT_SITE]);

@@ -17,11 +17,11 @@ use tokio_util::task::{AbortOnDropHandle, task_tracker::TaskTrackerToken};
 use tower::ServiceExt as _;
 
 use crate::canonical::CanonicalReader;
+use crate::confirmation::{ConfirmationKeys, ConfirmingVisitor, with_form};
 use crate::layer::ServedDirectly;
 use crate::listen::{BodyGuard, RequestContext};
 use crate::proxy::ForwardFuture;
 use crate::verify::Signer;
-use crate::way_out::{ConfirmationKeys, ConfirmingVisitor, with_form};
 
 use super::{
     answerers::{Answerer, Answerers},
@@ -61,10 +61,10 @@ impl SiteRouter {
     /// Answers a request that the layer has allowed.
     pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         let parts = &*self.parts;
-        match parts.answerers.of_site(request) {
+        match parts.answerers.for_request(request) {
             Answerer::KeyDirectory => {
                 if let Some(signer) = &parts.signer {
-                    return SiteFuture::ready(signer.directory().map(ServerBody::small));
+                    return SiteFuture::ready(signer.directory().map(ServerBody::from_text));
                 }
             }
             Answerer::RobotsTxt => {
@@ -94,14 +94,14 @@ impl SiteRouter {
                 let traps = parts.answerers.traps.as_ref();
                 let path = request.uri().path();
                 if let Some(answer) = traps.and_then(|traps| traps.answer(request.method(), path)) {
-                    return SiteFuture::ready(answer.map(ServerBody::small));
+                    return SiteFuture::ready(answer.map(ServerBody::from_text));
                 }
             }
             Answerer::IndexNow => {
                 let key = parts.answerers.index_now.as_ref();
                 let path = request.uri().path();
                 if let Some(answer) = key.and_then(|key| key.answer(request.method(), path)) {
-                    return SiteFuture::ready(answer.map(ServerBody::small));
+                    return SiteFuture::ready(answer.map(ServerBody::from_text));
                 }
             }
             // Process-wide endpoints have answered before a site was selected.
@@ -139,7 +139,7 @@ impl SiteRouter {
     }
 
     /// Returns the URL of the confirmation form if the request submits a confirmation.
-    pub(super) fn way_out_of<B>(&self, request: &Request<B>) -> Option<String> {
+    pub(super) fn confirmation_url<B>(&self, request: &Request<B>) -> Option<String> {
         if request.method() != Method::POST {
             return None;
         }
@@ -161,7 +161,7 @@ impl SiteRouter {
                 // A longer body is not our form, and an interrupted body contains no key.
                 let form = to_bytes(body, MAX_FORM_BYTES).await.unwrap_or_default();
                 let presser = ConfirmingVisitor::of(&head.uri, &head.headers, client.client);
-                way_out.press(&presser, client.is_https(), &form, &action)
+                way_out.submit(&presser, client.is_https(), &form, &action)
             }),
         }
     }
@@ -238,7 +238,7 @@ pin_project! {
 
 impl SiteFuture {
     /// Calls a process-wide router on its own runtime.
-    pub(super) fn of_process(
+    pub(super) fn for_process_router(
         services: &ProcessServices,
         router: &Router,
         request: &mut Request<RequestContext>,

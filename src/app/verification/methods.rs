@@ -82,7 +82,7 @@ impl Proving {
     }
 
     /// Connects a layer to the verifier of robots' claims.
-    pub(in crate::app) fn ask_from(&self, layer: RobotDetectionLayer) -> RobotDetectionLayer {
+    pub(in crate::app) fn connect_layer(&self, layer: RobotDetectionLayer) -> RobotDetectionLayer {
         let verifier = self.verifier().clone();
         layer
             .verdicts(Arc::new(verifier.clone()))

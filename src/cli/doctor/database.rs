@@ -43,7 +43,7 @@ fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
         EnforcementMode::On => "these robots are still refused, because robots_txt.enforce is on",
         _ => "these robots pass: to refuse them, set robots_txt.enforce to on",
     };
-    let told = plan.unnamed(robots).into_iter().map(|(host, unnamed)| {
+    let told = plan.unnameable(robots).into_iter().map(|(host, unnamed)| {
         let host = host.map_or_else(String::new, |host| format!(" of {host}"));
         let count = unnamed.len();
         let told = unnamed.iter().take(MAX_LISTED_IDS);

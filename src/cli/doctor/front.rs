@@ -172,7 +172,7 @@ impl<'s> Front<'s> {
             client: DirectClient::new(settings)?,
             url,
             host: host.as_deref().map(HeaderValue::from_str).transpose()?,
-            key: ProbeKey::of(store).await?,
+            key: ProbeKey::from_store(store).await?,
             store,
             clock,
             is_own: args.front.is_none(),

@@ -259,7 +259,7 @@ async fn ask(
     let asked = url.join(&page[Position::BeforePath..Position::AfterQuery])?;
     // Shared by all sites, because loading all robots is expensive.
     let explainer = explainer
-        .get_or_try_init(|| Explainer::of(subject.loaded))
+        .get_or_try_init(|| Explainer::for_user_agents(subject.loaded))
         .await?;
     let answer = explainer.robot_answer(&asked, GOOGLEBOT).await?;
     let to = answer.location.as_deref().unwrap_or_default();

@@ -112,14 +112,14 @@ pub(super) async fn traps(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
 
 async fn of_upstream(site: &SiteTraps) -> Check {
     let detector = SharedDetector::default();
-    let served = app::robots_txt_in_force(&site.loaded, &detector).await;
+    let served = app::active_robots_txt(&site.loaded, &detector).await;
     let files = served.map(|served| served.files().load());
     let files = match &files {
         Ok(files) => files,
         Err(error) => return Check::warning(NAME, error.to_string()),
     };
     let host = site.loaded.settings().server.hosts.first();
-    let file = files.of(host.map(String::as_str));
+    let file = files.get(host.map(String::as_str));
     let open = file.into_iter().flat_map(|file| {
         let mut agents: Vec<_> = file.groups().flat_map(|group| group.agents).collect();
         agents.push("*".into());

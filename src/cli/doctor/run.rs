@@ -181,7 +181,7 @@ async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
         None => Vec::new(),
     };
     let check = |alert: &Alert| {
-        let (name, receiver) = (&alert.name, alert.webhook.shown());
+        let (name, receiver) = (&alert.name, alert.webhook.redacted_url());
         let failed = states.iter().find(|state| state.name == *name);
         if let Some(state) = failed.filter(|state| state.failures > 0) {
             let (failures, error) = (state.failures, &state.error);

@@ -80,7 +80,7 @@ pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
     let (Some(server), Some(limit)) = (subject.server, OpenFileLimit::current()) else {
         return Vec::new();
     };
-    let room = server.client_room(limit.raised());
+    let room = server.client_capacity(limit.raised());
     vec![if room.is_enough() {
         Check::new(NAME, Ok(room.to_string()))
     } else {
@@ -118,7 +118,7 @@ impl RunningServer {
     /// Queries the health check endpoints of a server with this configuration.
     pub(super) async fn find(loaded: &Loaded) -> Option<Self> {
         let url = health::own_url(loaded).ok()?;
-        let answer = health::ask(&url).await.ok()?;
+        let answer = health::request_readiness(&url).await.ok()?;
         let told = serde_json::from_slice::<Value>(&answer.bytes).ok()?;
         Some(Self(told))
     }

@@ -65,7 +65,7 @@ async fn robot_check(site: &ServedSite, robot: &SiteRobotSettings, store: Option
 /// Starts the browser that renders pages, if rendering is on; other obstacles are already reported
 /// as warnings.
 async fn rendering(site: &ServedSite, robot: &SiteRobotSettings) -> Option<Check> {
-    let program = robot.renders_by()?.to_owned();
+    let program = robot.browser_path()?.to_owned();
     if obstacle(&program).is_some() {
         return None;
     }
@@ -82,7 +82,7 @@ async fn rendering(site: &ServedSite, robot: &SiteRobotSettings) -> Option<Check
 
 /// Warns if the sandbox of the systemd service prevents the rendering browser from running.
 fn sandbox(robots: &[SiteRobotSettings]) -> Option<Check> {
-    robots.iter().find_map(SiteRobotSettings::renders_by)?;
+    robots.iter().find_map(SiteRobotSettings::browser_path)?;
     let mut asking = Command::new("systemctl");
     asking.args(["show", "--property=MemoryDenyWriteExecute", "--value"]);
     let answer = asking.arg(SERVICE).stdin(Stdio::null()).output();
@@ -154,7 +154,7 @@ async fn starting_points(
     };
     let mut checks = Vec::new();
     for url in robot.starting_points().take(MAX_REQUESTS) {
-        checks.push(match runs.ask(url).await {
+        checks.push(match runs.fetch_page(url).await {
             Ok(answer) => {
                 let location = answer.location();
                 starting_point_check(&name, url.as_str(), answer.status, location.as_deref())
@@ -217,7 +217,7 @@ pub(super) async fn index_now_checks(
     if !offline {
         let key = announcer.key(store, site.name()).await;
         checks.push(match key {
-            Ok(key) => match announcer.file_fault(&key).await {
+            Ok(key) => match announcer.key_file_error(&key).await {
                 None => Check::new(&*name, Ok("the key file is available".to_owned())),
                 Some(fault) => {
                     let advice =
@@ -233,7 +233,7 @@ pub(super) async fn index_now_checks(
 
 /// Returns a summary of the most recent IndexNow submission, and the reason if it failed.
 async fn last(store: &Store, site: &str) -> Result<(String, Option<String>), StoreError> {
-    let waiting = store.index_now().waiting(site).await?;
+    let waiting = store.index_now().queued_count(site).await?;
     let Some(state) = store.index_now().state(site).await? else {
         let text = "nothing has been submitted yet: changed URLs are submitted at the end of a run";
         return Ok((text.to_owned(), None));

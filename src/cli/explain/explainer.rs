@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::config::{CanonicalSection, Loaded};
 use crate::detect::{Claim, SharedDetector};
 use crate::layer::CanonicalRedirects;
-use crate::listen::{is_misspelt_identity, withholds};
+use crate::listen::{hides_identity, is_misspelt_identity};
 use crate::live_rules::LiveRuleSet;
 use crate::operations::decisions::{DecisionView, Explanation};
 use crate::policy::{
@@ -72,7 +72,7 @@ struct SiteContext {
 impl Explainer {
     pub(super) async fn new(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<Self> {
         let loaded = context::load(cli)?;
-        let explainer = Self::of(&loaded).await?;
+        let explainer = Self::for_user_agents(&loaded).await?;
         let is_told = args.ip.is_some() || !args.headers.is_empty() || args.request.is_some();
         if args.ip.is_some() {
             Box::pin(context::read_origins(&loaded, true)).await?;
@@ -100,7 +100,7 @@ impl Explainer {
     }
 
     /// Creates an explainer for requests whose only known header is the User-Agent.
-    pub(in crate::cli) async fn of(loaded: &Loaded) -> anyhow::Result<Self> {
+    pub(in crate::cli) async fn for_user_agents(loaded: &Loaded) -> anyhow::Result<Self> {
         let index = SiteIndex::new(loaded)?;
         // Reports an invalid rule in any site now, rather than in the middle of a log.
         for settings in index.settings() {
@@ -149,9 +149,9 @@ impl Explainer {
                 verdict: proof.verdict,
                 sender,
             }),
-            (Some(claim), None) => Some(Visitor::from(claim).sent_by(sender)),
+            (Some(claim), None) => Some(Visitor::from(claim).with_sender(sender)),
             (None, _) => {
-                let is_judged = site.policy.judges_people() || !sender.reasons.is_empty();
+                let is_judged = site.policy.has_rules_for_people() || !sender.reasons.is_empty();
                 is_judged.then(|| Visitor::person(sender))
             }
         };
@@ -164,14 +164,14 @@ impl Explainer {
         );
         let asked = whole(request, &headers);
         let explained = explained
-            .own_page(|to| site.answers.own_page(&request.target, to))
-            .copy(asked.as_ref().and_then(|asked| site.answers.no_copy(asked)));
+            .with_heaven_page(|to| site.answers.own_page(&request.target, to))
+            .with_heaven_copy(asked.as_ref().and_then(|asked| site.answers.no_copy(asked)));
         let explained = match site.canonical(visitor, request, explained.pass_reason) {
             Some((text, location)) => explained.canonical(text, location),
             None => explained,
         };
         let explained = match asked.as_ref().and_then(|asked| refusal(asked, &explained)) {
-            Some((status, text)) => explained.refused(status.as_u16(), text),
+            Some((status, text)) => explained.with_refusal(status.as_u16(), text),
             None => explained,
         };
         // A robot that is denied all paths may still fetch robots.txt (RFC 9309 §2.2.2).
@@ -200,9 +200,9 @@ impl Explainer {
         let is_person = request.claim(&self.detector.load()).is_none();
         let findings = (is_person && site.finds_suspects).then(|| self.findings(request, headers));
         let findings = findings.flatten().unwrap_or_default();
-        if findings.reasons.are_suspect() {
+        if findings.reasons.is_suspect() {
             sender.reasons = findings.reasons;
-            if site.policy.lets_pass(asked, Visitor::person(sender)) {
+            if site.policy.passes(asked, Visitor::person(sender)) {
                 sender.reasons = Reasons::default();
             }
         }
@@ -280,7 +280,7 @@ fn refusal(
         let text = "The request contains a header that only a proxy or this program may use to identify visitors.";
         return Some((StatusCode::BAD_REQUEST, text));
     }
-    if withholds(headers.get_all(CONNECTION).iter()) {
+    if hides_identity(headers.get_all(CONNECTION).iter()) {
         let text = "The Connection header lists a header that identifies the visitor.";
         return Some((StatusCode::BAD_REQUEST, text));
     }
@@ -302,11 +302,11 @@ impl SiteContext {
     ) -> Option<(String, Option<String>)> {
         let (section, known) = self.canonical.as_ref()?;
         let (visitor, passes) = (visitor?, passes?);
-        if visitor.claim.kind().is_of_people() {
+        if visitor.claim.kind().is_human() {
             return None;
         }
         // A pass rule without any effect is not the cause of the decision.
-        let is_let_pass = self.policy.lets_pass(&request.of_policy(), visitor);
+        let is_let_pass = self.policy.passes(&request.of_policy(), visitor);
         let passes = if is_let_pass {
             PassReason::Rule
         } else {
@@ -342,7 +342,7 @@ impl SiteContext {
         visitor: Option<Visitor<'_>>,
     ) -> Option<String> {
         let gives_markdown =
-            |asked: &http::Request<()>| self.answers.gives_markdown(asked, visitor);
+            |asked: &http::Request<()>| self.answers.serves_markdown(asked, visitor);
         if !self.policy.is_dry_run() && asked.is_some_and(gives_markdown) {
             return Some(MARKDOWN.to_owned());
         }
@@ -353,17 +353,17 @@ impl SiteContext {
     async fn new(loaded: &Loaded, name: &str, explainer: &Explainer) -> anyhow::Result<Self> {
         let detector = &explainer.detector;
         let mut answers = if explainer.robots_txt.is_some() {
-            let served = app::robots_txt_of_settings(loaded, detector)?;
-            SiteAnswers::of_settings(loaded, served)?.without_upstream()
+            let served = app::configured_robots_txt(loaded, detector)?;
+            SiteAnswers::from_settings(loaded, served)?.without_upstream()
         } else {
-            let served = app::robots_txt_in_force(loaded, detector).await?;
-            SiteAnswers::of_settings(loaded, served)?
+            let served = app::active_robots_txt(loaded, detector).await?;
+            SiteAnswers::from_settings(loaded, served)?
         };
         let section = &loaded.settings().canonical;
         let mut canonical = None;
-        if answers.has_made_pages() || !section.redirect.is_empty() {
+        if answers.has_generated_pages() || !section.redirect.is_empty() {
             let store = context::store(loaded).await?;
-            answers.look(&store, name).await;
+            answers.load_once(&store, name).await;
             if !section.redirect.is_empty() {
                 let known = CanonicalKeeper::once(name, store.clone(), Clock::system()).await?;
                 canonical = Some((section.clone(), known));

@@ -47,7 +47,7 @@ pub(super) async fn explain_file(
     };
     let mut lines = Lines::new(open(input).with_context(name)?);
     let (mut number, mut unreadable) = (0_u64, 0_u64);
-    while lines.fill().with_context(name)? {
+    while lines.read_more().with_context(name)? {
         while let Some(line) = lines.next_line() {
             number += 1;
             match LoggedRequest::read(line) {

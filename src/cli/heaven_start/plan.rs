@@ -27,7 +27,7 @@ pub(super) struct Plan {
 
 /// Arguments of the command.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wishes<'a> {
+pub(super) struct Options<'a> {
     pub(super) urls: &'a [String],
     /// Visitors that may read the heaven pages.
     pub(super) open_to: Option<&'a str>,
@@ -51,7 +51,7 @@ struct Subject<'a> {
 ///
 /// Returns an error if an existing setting, which the error describes, must be changed manually, or
 /// if the URL of the site is unknown.
-pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Wishes<'_>) -> Result<Plan, String> {
+pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Options<'_>) -> Result<Plan, String> {
     let subject = Subject::new(site, whole, wishes.urls)?;
     let mut plan = Plan::default();
     subject.add_patterns(&mut plan, wishes.filters)?;

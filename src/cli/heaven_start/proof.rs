@@ -123,7 +123,7 @@ pub(super) async fn prove(
         proof.failure = Some("no page of the site has been described".to_owned());
         return Ok(proof);
     };
-    let expected = Explainer::of(loaded)
+    let expected = Explainer::for_user_agents(loaded)
         .await?
         .robot_answer(&url, GOOGLEBOT)
         .await?;

@@ -11,7 +11,7 @@ use crate::cli::doctor::{ServedSite, sites, validate};
 use crate::cli::input::{can_ask, choose, is_confirmed};
 use crate::cli::output::WrongUsage;
 use crate::cli::site_robot::{
-    CommandContext, INTERRUPTED, Manner, object, print, reasons, run_anywhere, tell_troubles,
+    CommandContext, INTERRUPTED, RunOptions, object, print, print_problems, reasons, run_anywhere,
 };
 use crate::cli::{Cli, context, output, serve_settings};
 use crate::config::{GeneralSection, Loaded, Value, with_settings};
@@ -19,7 +19,7 @@ use crate::store::{Store, StoreError};
 
 use super::{
     config_file::Rewrite,
-    plan::{self, Wishes, plan},
+    plan::{self, Options, plan},
     proof::prove,
     trial::{Trial, try_starts, try_upstream},
 };
@@ -75,7 +75,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
         rewrite,
     } = prepare(cli, args)?;
     check_readers(&loaded, &site, args)?;
-    check_starts(&loaded, &site).await?;
+    Box::pin(check_starts(&loaded, &site)).await?;
     if !args.json {
         match &rewrite {
             Some(rewrite) => rewrite.print()?,
@@ -98,7 +98,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
         }
         rewrite.write()?;
     }
-    let context = CommandContext::of(loaded).await?;
+    let context = CommandContext::open(loaded).await?;
     let store = context.store.clone();
     // No `?` here, so that the database is always closed.
     let code = Box::pin(visit(cli, args, (context, site), rewrite)).await;
@@ -110,7 +110,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
 /// terminal for asking.
 fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result<(), WrongUsage> {
     let robot = site.robot(loaded);
-    let Some(question) = robot.as_ref().and_then(SiteRobotSettings::question) else {
+    let Some(question) = robot.as_ref().and_then(SiteRobotSettings::access_question) else {
         return Ok(());
     };
     if args.dry_run || can_ask() && !args.yes {
@@ -131,14 +131,14 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
             upstream: args.upstream.clone(),
             demo: false,
         };
-        let loaded = serve_settings::load_from(context::loader_of(cli, text), &flags)?;
+        let loaded = serve_settings::load_from(context::loader_for_text(cli, text), &flags)?;
         validate(&loaded)?;
         app::site_robots(&loaded)?;
         anyhow::Ok(loaded)
     };
     let loaded = load(text.as_deref())?;
     let site = plan::choose(sites(&loaded), args.site.as_deref()).map_err(WrongUsage)?;
-    let mut wishes = Wishes {
+    let mut wishes = Options {
         urls: &args.urls,
         open_to: args.open_to.as_deref(),
         filters: args.filter,
@@ -240,7 +240,7 @@ async fn visit(
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let robot = site.robot(&context.loaded);
-    let question = robot.as_ref().and_then(SiteRobotSettings::question);
+    let question = robot.as_ref().and_then(SiteRobotSettings::access_question);
     let is_asked = |held: &&String| question.is_some_and(|it| held.starts_with(it));
     if let Some(held) = ran.summary.held.as_ref().filter(is_asked)
         && let Some(readers) = choose(&format!("{}.", output::clean(held)), &READERS)?
@@ -275,7 +275,7 @@ async fn run_robot(
         ..SiteRobotChanges::default()
     };
     let runs = context.runs(site.name(), &changes).await?;
-    let manner = Manner {
+    let manner = RunOptions {
         site: site.name(),
         is_json: args.json,
         reload: true,
@@ -301,7 +301,7 @@ async fn report_run(
     let places = (&context.loaded, &context.store);
     let proof = Box::pin(prove(places, (site.name(), &site.loaded), &policy)).await?;
     if is_json {
-        tell_troubles(ran);
+        print_problems(ran);
         let run = object(ran, &reasons, &heaven);
         output::json(&report(site, rewrite, Some((run, proof.value()))))?;
     } else {

@@ -59,7 +59,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
         let (step, reason) = (step.step, &step.reason);
         return Ok(Err(format!("is not visited ({step}): {reason}{advice}")));
     }
-    Ok(match runs.ask(url).await {
+    Ok(match runs.fetch_page(url).await {
         Ok(answer) => meaning(url, answer.status, answer.location().as_deref()),
         Err(error) => Err(format!("does not respond: {error}")),
     })

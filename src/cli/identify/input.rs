@@ -122,7 +122,7 @@ fn read(
         }
         // Called before the next read, which may block indefinitely on a pipe.
         sink.pause()?;
-        match lines.fill() {
+        match lines.read_more() {
             Ok(true) => {}
             Ok(false) => return Ok(None),
             Err(error) => return Ok(Some(error)),

@@ -595,7 +595,7 @@ mod tests {
             Value::List(vec![odd.to_owned()]).to_string(),
             "[\"/a\\\"b\\\\c/*\"]"
         );
-        assert!(loaded.in_force().any(|(key, found)| {
+        assert!(loaded.effective_values().any(|(key, found)| {
             key.name == "filter_pattern" && found.value == Value::List(vec![odd.to_owned()])
         }));
         let none = answered(&[(Question::Protected, "-")]).unwrap();

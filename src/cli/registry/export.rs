@@ -2,7 +2,7 @@
 
 use std::{process::ExitCode, sync::Arc};
 
-use robot_detection_site_robot::spelling::unknown;
+use robot_detection_site_robot::spelling::unknown_word;
 
 use crate::cli::output;
 use crate::cli::output::WrongUsage;
@@ -64,7 +64,7 @@ fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     }
     let format = ExportFormat::from_word(word).ok_or_else(|| {
         let words = ExportFormat::ALL.iter().map(|format| format.as_str());
-        WrongUsage(unknown("format", word, words.chain([JSON])))
+        WrongUsage(unknown_word("format", word, words.chain([JSON])))
     })?;
     Ok(Some(format))
 }

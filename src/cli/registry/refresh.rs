@@ -3,7 +3,7 @@
 use std::{io::IsTerminal as _, path::Path, process::ExitCode, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use robot_detection_site_robot::spelling::unknown;
+use robot_detection_site_robot::spelling::unknown_word;
 use serde_json::{Value, json};
 
 use crate::app::RobotDetection;
@@ -112,7 +112,7 @@ fn specs(robots: &RobotDetection, args: &RefreshArgs) -> anyhow::Result<Vec<Sour
         .collect::<Vec<_>>();
     if found.is_empty() {
         let names = names.iter().map(String::as_str);
-        anyhow::bail!(WrongUsage(unknown("configured source", name, names)));
+        anyhow::bail!(WrongUsage(unknown_word("configured source", name, names)));
     }
     Ok(found)
 }
@@ -122,7 +122,7 @@ fn spec_of_file(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
         None => Format::WebRobotsDb,
         Some(word) => Format::from_word(word).ok_or_else(|| {
             let words = Format::ALL.iter().map(|format| format.as_str());
-            WrongUsage(unknown("format", word, words))
+            WrongUsage(unknown_word("format", word, words))
         })?,
     };
     let source = args.source.as_deref().unwrap_or(format.as_str());

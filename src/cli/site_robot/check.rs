@@ -17,7 +17,7 @@ use super::{
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut files = Vec::new();
     for file in &args.files {
-        files.push((name(file), FileReport::of(file, &file_kind::read(file)?)));
+        files.push((name(file), FileReport::read(file, &file_kind::read(file)?)));
     }
     if args.json {
         let objects = files.iter().map(|(name, report)| object(name, report));

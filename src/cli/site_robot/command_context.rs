@@ -18,11 +18,11 @@ pub(in crate::cli) struct CommandContext {
 
 impl CommandContext {
     pub(in crate::cli) async fn new(cli: &Cli) -> anyhow::Result<Self> {
-        Self::of(context::load(cli)?).await
+        Self::open(context::load(cli)?).await
     }
 
     /// Opens the database specified in a configuration.
-    pub(in crate::cli) async fn of(loaded: Loaded) -> anyhow::Result<Self> {
+    pub(in crate::cli) async fn open(loaded: Loaded) -> anyhow::Result<Self> {
         let settings = loaded.settings();
         let conf = robot_conf(&loaded, settings).map(|(conf, ..)| conf);
         let is_told = conf.is_ok_and(|conf| conf.has_own("loglevel") && conf.loglevel > 0);

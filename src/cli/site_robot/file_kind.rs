@@ -42,7 +42,7 @@ impl FileKind {
     }
 
     /// Detects the kind of a file by its name, or otherwise by its first characteristic line.
-    pub(super) fn of(file: &Path, text: &str) -> Option<Self> {
+    pub(super) fn detect(file: &Path, text: &str) -> Option<Self> {
         let name = file.file_name().map(|name| name.to_string_lossy());
         let by_name = |kind: &Self| name.as_deref() == Some(kind.as_str());
         let by_line = || text.lines().find_map(|line| of_line(line.trim()));
@@ -57,7 +57,7 @@ fn of_line(line: &str) -> Option<FileKind> {
     let end = line.find(|c: char| c.is_whitespace() || c == '=' || c == '>');
     let (word, rest) = line.split_at(end.unwrap_or(line.len()));
     let is = |known: &str| word.eq_ignore_ascii_case(known);
-    if is("<filter") || Stage::named(word).is_some() {
+    if is("<filter") || Stage::from_name(word).is_some() {
         Some(FileKind::Filter)
     } else if ["<site", "<newsites", "<rules"].into_iter().any(is) {
         Some(FileKind::FilterRules)
@@ -126,7 +126,7 @@ pub(super) fn format(args: &FmtArgs) -> anyhow::Result<ExitCode> {
 
 /// Returns the formatted text, and the parser's notes.
 fn normal(file: &Path, text: &str) -> Result<(String, Vec<Note>), WrongUsage> {
-    match FileKind::of(file, text) {
+    match FileKind::detect(file, text) {
         Some(FileKind::Filter) => {
             let conf = FilterConf::parse(text);
             Ok((conf.to_string(), conf.notes().to_vec()))
@@ -172,7 +172,11 @@ mod tests {
             ("a", "", None),
             ("a", "User-agent: *", None),
         ] {
-            assert_eq!(FileKind::of(Path::new(name), text), kind, "{name} {text}");
+            assert_eq!(
+                FileKind::detect(Path::new(name), text),
+                kind,
+                "{name} {text}"
+            );
         }
     }
 }

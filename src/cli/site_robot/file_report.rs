@@ -29,8 +29,8 @@ pub(super) struct FileReport {
 
 impl FileReport {
     /// Creates the report about a file of any kind.
-    pub(super) fn of(file: &Path, text: &str) -> Self {
-        match FileKind::of(file, text) {
+    pub(super) fn read(file: &Path, text: &str) -> Self {
+        match FileKind::detect(file, text) {
             Some(FileKind::Filter) => filter(file, text),
             Some(FileKind::Robot) => robot(text),
             Some(FileKind::FilterRules) => filter_rules(text),

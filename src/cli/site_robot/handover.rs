@@ -7,7 +7,7 @@ use crate::cli::output;
 
 use super::{
     command_context::CommandContext,
-    visit::{Manner, bar, draw, is_outage},
+    visit::{RunOptions, bar, draw, is_outage},
 };
 
 /// The interval at which the progress of the run is polled.
@@ -26,10 +26,10 @@ pub(super) enum HandoverResult {
 /// wait.
 pub(super) async fn run(
     context: &CommandContext,
-    manner: Manner<'_>,
+    manner: RunOptions<'_>,
     changes: &SiteRobotChanges,
 ) -> anyhow::Result<HandoverResult> {
-    let Manner {
+    let RunOptions {
         site,
         is_json,
         reload,

@@ -20,4 +20,4 @@ pub(super) use args::SiteRobotCommand;
 pub(super) use command_context::CommandContext;
 pub(super) use reasons::reasons;
 pub(super) use run::run;
-pub(super) use visit::{INTERRUPTED, Manner, object, print, run_anywhere, tell_troubles};
+pub(super) use visit::{INTERRUPTED, RunOptions, object, print, print_problems, run_anywhere};

@@ -38,7 +38,7 @@ pub(in crate::cli) const INTERRUPTED: u8 = 130;
 
 /// Options for a run of the site robot.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cli) struct Manner<'a> {
+pub(in crate::cli) struct RunOptions<'a> {
     /// The name of the site.
     pub(in crate::cli) site: &'a str,
     /// Whether the results are printed as JSON.
@@ -74,13 +74,13 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
             .await?;
     }
     loop {
-        let manner = Manner::of(&args.site, args.json);
+        let manner = RunOptions::of(&args.site, args.json);
         let Some(ran) = run_anywhere(context, manner, &changes, &runs).await? else {
             return Ok(ExitCode::from(INTERRUPTED));
         };
         let reasons = reasons(&context.store, &ran).await?;
         print(&ran, &reasons, &heaven, args.json)?;
-        if described(&ran.summary.counts) == 0 && !runs.is_at_home() {
+        if described(&ran.summary.counts) == 0 && !runs.stays_on_own_sites() {
             output::note(UNKNOWN_SITE_NOTE);
         }
         // A run that was stopped or held for review requires an administrator, so no further rounds
@@ -95,7 +95,7 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
     }
 }
 
-impl<'a> Manner<'a> {
+impl<'a> RunOptions<'a> {
     fn of(site: &'a str, is_json: bool) -> Self {
         Self {
             site,
@@ -113,7 +113,7 @@ pub(super) async fn refresh(
     let mut changes = SiteRobotChanges::default();
     changes.only.clone_from(&args.urls);
     let runs = context.runs(&args.site, &changes).await?;
-    let manner = Manner::of(&args.site, args.json);
+    let manner = RunOptions::of(&args.site, args.json);
     let Some(ran) = run_anywhere(context, manner, &changes, &runs).await? else {
         return Ok(ExitCode::from(INTERRUPTED));
     };
@@ -135,7 +135,7 @@ fn exit_code(ran: &RunResult, is_good: bool) -> ExitCode {
 /// Runs the site robot in a server or in this process; returns `None` after a second Ctrl-C.
 pub(in crate::cli) async fn run_anywhere(
     context: &CommandContext,
-    manner: Manner<'_>,
+    manner: RunOptions<'_>,
     changes: &SiteRobotChanges,
     runs: &SiteRobotRuns,
 ) -> anyhow::Result<Option<RunResult>> {
@@ -234,7 +234,7 @@ pub(super) fn is_outage(error: &anyhow::Error) -> bool {
             _ => error.downcast_ref(),
         },
     };
-    store.is_some_and(StoreError::is_passing)
+    store.is_some_and(StoreError::is_temporary)
 }
 
 pub(super) fn bar(is_json: bool) -> ProgressBar {
@@ -266,7 +266,7 @@ fn described(counts: &RunCounts) -> u64 {
 }
 
 /// Prints the errors and warnings from a run.
-pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
+pub(in crate::cli) fn print_problems(ran: &RunResult) {
     for (url, outcome) in &ran.summary.failed_starts {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
         output::note(&format!("error: {url} failed: {outcome}"));
@@ -332,7 +332,7 @@ pub(in crate::cli) fn print(
     heaven: &HeavenUse,
     is_json: bool,
 ) -> std::io::Result<()> {
-    tell_troubles(ran);
+    print_problems(ran);
     if is_json {
         return output::json(&object(ran, reasons, heaven));
     }

@@ -72,7 +72,7 @@ fn header(columns: &[&str], shown: &[bool], has_bytes: bool) -> Vec<String> {
 }
 
 fn line(row: &Row, shown: &[bool], all: Count, has_bytes: bool) -> Vec<String> {
-    let (hits_share, bytes_share) = row.count.shares_of(all);
+    let (hits_share, bytes_share) = row.count.shares_in(all);
     let cells = row.cells.iter().zip(shown).filter(|(_, shown)| **shown);
     let width = match row.cells.len() {
         // User-Agents are the only text column, and would be useless if truncated to the usual

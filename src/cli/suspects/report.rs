@@ -30,7 +30,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
         .traffic()
         .read(since.minute(now, first)..now + 1, now_ms)
         .await?;
-    let figures = SuspectFigures::of(&sums);
+    let figures = SuspectFigures::from_sums(&sums);
     store.close().await;
     let instances: Vec<_> = told
         .into_iter()

@@ -216,10 +216,10 @@ impl<'c> Counter<'c> {
         let path = note.kept_text(key.robot.is_empty());
         let [site, robot] = [&key.site, &key.robot].map(|name| shared_name(&mut self.shared, name));
         let window = paths.entry(span.start(minute)).or_default();
-        window.add(&site, &robot, &path, PathCount::one(key.status));
+        window.add(&site, &robot, &path, PathCount::for_class(key.status));
     }
 
-    pub(super) fn told(&self) -> LineCounts {
+    pub(super) fn counts(&self) -> LineCounts {
         self.told
     }
 }
@@ -300,7 +300,7 @@ impl Head {
     }
 
     /// Returns `true` if an imported log begins in the same way as this log.
-    pub(super) fn is_of(&self, known: &TrafficImport) -> bool {
+    pub(super) fn matches_import(&self, known: &TrafficImport) -> bool {
         let length = usize::try_from(known.head_bytes).unwrap_or(usize::MAX);
         let begun = self.bytes.get(..length);
         begun.is_some_and(|begun| hash(begun) == known.head)
@@ -336,12 +336,12 @@ mod tests {
     fn grown_log_is_recognised() {
         let short = head("a\nb\n");
         let long = format!("a\nb\n{}", "c\n".repeat(5_000));
-        assert!(head(&long).is_of(&known(&short)));
-        assert!(head("a\nb\nhalf a li").is_of(&known(&short)));
+        assert!(head(&long).matches_import(&known(&short)));
+        assert!(head("a\nb\nhalf a li").matches_import(&known(&short)));
         assert_eq!(head(&long).first_line(), short.first_line());
         for other in ["a\nc\n", "a\n", "b\nb\n", ""] {
             let other = Head::read(other.as_bytes()).unwrap();
-            assert!(!other.is_some_and(|other| other.is_of(&known(&short))));
+            assert!(!other.is_some_and(|other| other.matches_import(&known(&short))));
         }
     }
 }

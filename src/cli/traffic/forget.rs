@@ -31,7 +31,7 @@ pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode
     let rows = if args.dry_run {
         store.evidence().count_matching(&forgetting).await?
     } else {
-        store.evidence().forget(&forgetting, ACTOR, now_ms).await?
+        store.evidence().delete(&forgetting, ACTOR, now_ms).await?
     };
     store.close().await;
     if args.json {

@@ -126,7 +126,7 @@ impl Importer<'_> {
             return Ok(Imported::default());
         };
         let known = self.store.traffic().imports(head.first_line()).await?;
-        let known = known.into_iter().find(|known| head.is_of(known));
+        let known = known.into_iter().find(|known| head.matches_import(known));
         let mut import = if let Some(known) = known {
             known
         } else {
@@ -150,12 +150,12 @@ impl Importer<'_> {
         let mut lines = Lines::new(reader);
         let mut counted_to = begun;
         let mut in_batch = 0;
-        while lines.fill()? {
+        while lines.read_more()? {
             while let Some(line) = lines.next_line() {
                 counter.line(line).await?;
                 in_batch += 1;
                 // An unterminated last line may be incomplete, and is therefore read again later.
-                if lines.was_ended() || counter.was_read() {
+                if lines.was_terminated() || counter.was_read() {
                     counted_to = begun + lines.consumed();
                 } else {
                     counter.take_back();
@@ -169,7 +169,7 @@ impl Importer<'_> {
         }
         self.add(&mut import, &head, &mut counter, counted_to)
             .await?;
-        imported.told = counter.told();
+        imported.told = counter.counts();
         Ok(imported)
     }
 
@@ -177,7 +177,7 @@ impl Importer<'_> {
     fn check(&self, path: &Path) -> anyhow::Result<()> {
         let mut lines = Lines::new(open(File::open(path)?)?.take(SAMPLE_BYTES));
         let mut recognised = RecognisedFields::default();
-        while lines.fill()? {
+        while lines.read_more()? {
             while let Some(line) = lines.next_line() {
                 recognised.add(line);
             }

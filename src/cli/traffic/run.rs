@@ -10,7 +10,7 @@ use crate::cli::summary::{self, SummaryForm};
 use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
 use crate::operations::{rfc3339, traffic::TrafficFigures};
-use crate::traffic::{Figures, KnownRobots, TimesError, told};
+use crate::traffic::{Figures, KnownRobots, TimesError, reported_range};
 
 use super::{
     args::{ReportArgs, TrafficCommand},
@@ -54,7 +54,7 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     store.close().await;
     let figures = Figures::new(sums, &args.filter(), KnownRobots::new(&detector));
     let (form, groupings) = (args.form(), args.groupings());
-    let told = told(&minutes, now_ms);
+    let told = reported_range(&minutes, now_ms);
     if form == SummaryForm::Json {
         let top = args.top.unwrap_or_default();
         output::json(&TrafficFigures::new(&told, &figures, &groupings, top))?;

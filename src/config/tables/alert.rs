@@ -1,6 +1,6 @@
 //! `[[alert]]` tables.
 
-use robot_detection_site_robot::spelling::unknown;
+use robot_detection_site_robot::spelling::unknown_word;
 
 use crate::alerts::{AlertFormat, Secret, Template, Trigger, WebhookUrl};
 use crate::config::{
@@ -72,7 +72,7 @@ impl Setting for Trigger {
         let word = value.text()?;
         Self::from_word(word).ok_or_else(|| {
             let words = Self::ALL.iter().map(|one| one.as_str());
-            unknown("condition", word, words)
+            unknown_word("condition", word, words)
         })
     }
 }
@@ -84,7 +84,7 @@ impl Setting for AlertFormat {
         let word = value.text()?;
         Self::from_word(word).ok_or_else(|| {
             let words = Self::ALL.iter().map(|one| one.as_str());
-            unknown("format", word, words)
+            unknown_word("format", word, words)
         })
     }
 }
@@ -95,7 +95,7 @@ impl Setting for ReportInterval {
     fn read(value: &Value) -> Result<Self, String> {
         match value.text()? {
             "weekly" => Ok(Self::Weekly),
-            word => Err(unknown("interval", word, ["weekly"])),
+            word => Err(unknown_word("interval", word, ["weekly"])),
         }
     }
 }

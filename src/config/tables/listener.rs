@@ -73,7 +73,7 @@ impl ListenerSettings {
 impl CertificateSettings {
     /// Creates an error for a certificate that was found to be invalid after loading.
     #[must_use]
-    pub fn wrong_files(&self, reason: impl std::fmt::Display) -> ConfigErrors {
+    pub fn invalid_files(&self, reason: impl std::fmt::Display) -> ConfigErrors {
         self.place.wrong_whole("certificate", &reason)
     }
 }

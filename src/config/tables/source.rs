@@ -1,6 +1,6 @@
 //! `[[source]]` tables.
 
-use robot_detection_site_robot::spelling::unknown;
+use robot_detection_site_robot::spelling::unknown_word;
 
 use crate::config::{
     Kind, Value,
@@ -96,7 +96,7 @@ impl Setting for &'static Preset {
         let preset = PRESETS.iter().find(|preset| preset.name == word);
         preset.ok_or_else(|| {
             let names = PRESETS.iter().map(|preset| preset.name);
-            unknown("preset of a [[source]]", word, names)
+            unknown_word("preset of a [[source]]", word, names)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Types of settings that accept a fixed set of words.
 
-use robot_detection_site_robot::spelling::unknown;
+use robot_detection_site_robot::spelling::unknown_word;
 
 use crate::access_log::LineFormat;
 use crate::config::{
@@ -115,7 +115,7 @@ macro_rules! words {
 
             fn read_item(text: &str) -> Result<Self, String> {
                 Self::from_word(text.trim()).ok_or_else(|| {
-                    unknown($what, text, Self::ALL.iter().map(|one| one.as_str()))
+                    unknown_word($what, text, Self::ALL.iter().map(|one| one.as_str()))
                 })
             }
         }
@@ -187,7 +187,7 @@ impl Item for Purpose {
             Some(purpose) => Ok(purpose),
             None => {
                 let words = Self::ROBOTS.iter().map(|purpose| purpose.as_str());
-                Err(unknown("purpose", word, words))
+                Err(unknown_word("purpose", word, words))
             }
         }
     }
@@ -198,8 +198,9 @@ impl Item for Reason {
         Some(|| Self::ALL.iter().map(|reason| reason.code()).collect());
 
     fn read_item(code: &str) -> Result<Self, String> {
-        Self::from_code(code.trim())
-            .ok_or_else(|| unknown("reason", code, Self::ALL.iter().map(|reason| reason.code())))
+        Self::from_code(code.trim()).ok_or_else(|| {
+            unknown_word("reason", code, Self::ALL.iter().map(|reason| reason.code()))
+        })
     }
 }
 
@@ -243,7 +244,7 @@ impl Setting for Visitors {
                 "all" => kinds.extend(Visitor::ALL),
                 word => match Visitor::from_word(word) {
                     Some(kind) => kinds.push(kind),
-                    None => return Err(unknown("visitor", word, Self::words())),
+                    None => return Err(unknown_word("visitor", word, Self::words())),
                 },
             }
         }

@@ -84,11 +84,11 @@ async fn every_decision_about_a_robot_is_reported_and_counted() {
     }
     let stats = layer.stats();
     let counters = [
-        stats.robots.of(Action::Pass),
-        stats.robots.of(Action::Redirect),
-        stats.robots.of(Action::Serve),
-        stats.robots.of(Action::Refuse),
-        stats.robots.of(Action::Slow),
+        stats.robots.get(Action::Pass),
+        stats.robots.get(Action::Redirect),
+        stats.robots.get(Action::Serve),
+        stats.robots.get(Action::Refuse),
+        stats.robots.get(Action::Slow),
     ];
     let counted = counters.map(|counter| counter.load(Ordering::Relaxed));
     assert_eq!(counted, [4, 2, 1, 1, 1]);

@@ -163,11 +163,11 @@ async fn dry_run_decisions_are_counted_and_reported_in_the_response() {
     let stats = layer.stats();
     let would = &stats.would;
     let counted = [
-        would.of(Action::Redirect),
-        would.of(Action::Serve),
-        would.of(Action::Refuse),
-        would.of(Action::Slow),
-        stats.robots.of(Action::Pass),
+        would.get(Action::Redirect),
+        would.get(Action::Serve),
+        would.get(Action::Refuse),
+        would.get(Action::Slow),
+        stats.robots.get(Action::Pass),
     ];
     let counted = counted.map(|counter| counter.load(Ordering::Relaxed));
     assert_eq!(counted, [1, 1, 2, 1, 7]);

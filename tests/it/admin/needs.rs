@@ -29,7 +29,7 @@ async fn healthy_site() -> (Site, Client) {
         .save("shop", run, &[page], NOW_MS)
         .await
         .unwrap();
-    site.robot_runs.offer(["shop".to_owned()]);
+    site.robot_runs.set_offered_sites(["shop".to_owned()]);
     site.robot_runs.set_heaven_use("shop", HeavenUse::Served);
     site.robot_runs
         .set_schedule("shop", |ms| Some(ms + 24 * HOUR_MS));
@@ -148,7 +148,7 @@ async fn pages_older_than_their_schedule_are_listed() {
     come(&site.store, &USUAL[..1], 0..3).await;
     let client = site.client();
     ended_run(&site, NOW_MS - 49 * HOUR_MS).await;
-    site.robot_runs.offer(["shop".to_owned()]);
+    site.robot_runs.set_offered_sites(["shop".to_owned()]);
     let text = client.get("overview").await.text();
     assert!(text.contains(NOTHING), "{text}");
     site.robot_runs
@@ -165,7 +165,7 @@ async fn pages_older_than_their_schedule_are_listed() {
         .begin_run("shop", "", NOW_MS)
         .await
         .unwrap();
-    site.robot_runs.failed("shop", "no such host");
+    site.robot_runs.fail("shop", "no such host");
     says(
         &client,
         "The last run of the site robot of shop failed: no such host",

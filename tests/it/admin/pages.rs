@@ -45,7 +45,7 @@ async fn the_settings_list_the_instances_of_a_fleet_and_mark_the_current_instanc
     let beat = site
         .store
         .instances()
-        .beat("1.2.3", "192.0.2.21:9180", uptime, 0);
+        .heartbeat("1.2.3", "192.0.2.21:9180", uptime, 0);
     beat.await.unwrap();
     let lease = site.store.leases().acquire("alerts", uptime).await.unwrap();
     let client = site.client();

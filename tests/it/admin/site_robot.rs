@@ -77,22 +77,22 @@ impl Walk {
             .build()
             .unwrap();
         let runs = site.robot_runs.clone();
-        runs.offer(["default".to_owned()]);
+        runs.set_offered_sites(["default".to_owned()]);
         runs.show(&robot);
         let is_taken_up = Arc::new(Notify::new());
         let (gate, taken_up) = (Arc::clone(&begin), Arc::clone(&is_taken_up));
         let runner = TaskTracker::new().spawn(async move {
             loop {
-                runs.wanted().await;
+                runs.wait_for_request().await;
                 taken_up.notify_one();
                 gate.acquire().await.unwrap().forget();
-                let ended = if runs.takes_acceptance("default") {
+                let ended = if runs.take_acceptance("default") {
                     robot.accept().await.map(drop)
                 } else {
                     robot.run().await.map(drop)
                 };
                 if let Err(error) = ended {
-                    runs.failed("default", error.to_string());
+                    runs.fail("default", error.to_string());
                 }
             }
         });

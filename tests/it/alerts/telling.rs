@@ -20,11 +20,11 @@ async fn one_alert(url: &str) {
     let receiver = Receiver::start(Manner::Takes).await;
     let clock = Clock::manual(NOW_MS);
     let mut watcher = watcher(&store, &clock, vec![receiver.alert(IMPOSTORS)]);
-    watcher.look().await;
+    watcher.evaluate().await;
     assert!(receiver.told().is_empty());
     impostors(&store, NOW_MS).await;
     for _ in 0..3 {
-        watcher.look().await;
+        watcher.evaluate().await;
     }
     let told = receiver.told();
     assert_eq!(told.len(), 1);
@@ -38,14 +38,14 @@ async fn one_alert(url: &str) {
     assert!(state.receiver.starts_with("http://127.0.0.1:"));
 
     // An instance that takes over continues where the other stopped.
-    watcher.leave().await;
+    watcher.release_leadership().await;
     let mut successor = self::watcher(&store, &clock, vec![receiver.alert(IMPOSTORS)]);
-    successor.look().await;
+    successor.evaluate().await;
     assert_eq!(receiver.told().len(), 1);
     clock.advance(Duration::from_hours(2));
-    successor.look().await;
+    successor.evaluate().await;
     assert_eq!(receiver.events(), ["firing", "resolved"]);
-    successor.look().await;
+    successor.evaluate().await;
     assert_eq!(receiver.told().len(), 2);
     let attempts = store.alerts().attempts(10).await.unwrap();
     assert_eq!(attempts.len(), 2);
@@ -53,8 +53,8 @@ async fn one_alert(url: &str) {
     assert!(attempts.iter().all(|attempt| attempt.error.is_empty()));
 
     // An alert that is no longer configured is forgotten.
-    successor.leave().await;
-    self::watcher(&store, &clock, Vec::new()).look().await;
+    successor.release_leadership().await;
+    self::watcher(&store, &clock, Vec::new()).evaluate().await;
     assert!(store.alerts().list().await.unwrap().is_empty());
 }
 
@@ -83,13 +83,13 @@ async fn two_instances_send_one_message() {
         .each_ref()
         .map(|store| watcher(store, &clock, alerts()));
     for _ in 0..3 {
-        tokio::join!(one.look(), other.look());
+        tokio::join!(one.evaluate(), other.evaluate());
     }
     assert_eq!(receiver.events(), ["firing"]);
     // After the active instance leaves, the other continues.
-    one.leave().await;
+    one.release_leadership().await;
     clock.advance(Duration::from_hours(2));
-    tokio::join!(one.look(), other.look());
+    tokio::join!(one.evaluate(), other.evaluate());
     assert_eq!(receiver.events(), ["firing", "resolved"]);
 }
 
@@ -102,7 +102,7 @@ async fn a_receiver_is_not_flooded_after_an_outage() {
     for hour in 0..6 {
         impostors(&store, NOW_MS + hour * 3_600_000).await;
         for _ in 0..60 {
-            watcher.look().await;
+            watcher.evaluate().await;
             clock.advance(Duration::from_mins(1));
         }
     }
@@ -114,7 +114,7 @@ async fn a_receiver_is_not_flooded_after_an_outage() {
     receiver.set(Manner::Takes);
     for _ in 0..70 {
         impostors(&store, clock.now_ms()).await;
-        watcher.look().await;
+        watcher.evaluate().await;
         clock.advance(Duration::from_mins(1));
     }
     assert_eq!(
@@ -144,14 +144,14 @@ async fn a_weekly_report_on_monday_lists_the_changes() {
         ],
     )
     .await;
-    watcher.look().await;
+    watcher.evaluate().await;
     assert!(
         receiver.told().is_empty(),
         "the first report is sent on the next Monday"
     );
     clock.advance(Duration::from_hours(21));
-    watcher.look().await;
-    watcher.look().await;
+    watcher.evaluate().await;
+    watcher.evaluate().await;
     let told = receiver.told();
     assert_eq!(told.len(), 1);
     let message = told[0].json();
@@ -176,25 +176,25 @@ async fn a_database_outage_is_reported_from_memory() {
     let receiver = Receiver::start(Manner::Takes).await;
     let clock = Clock::manual(NOW_MS);
     let mut watcher = watcher(&store, &clock, vec![receiver.alert(Watch::Database)]);
-    watcher.look().await;
+    watcher.evaluate().await;
     cluster.stop();
-    while store.absence().is_none() {
+    while store.outage().is_none() {
         store.check_availability(clock.now_ms()).await;
     }
-    watcher.look().await;
+    watcher.evaluate().await;
     assert!(
         receiver.told().is_empty(),
         "a restart takes less than a minute"
     );
     clock.advance(Duration::from_mins(2));
-    watcher.look().await;
-    watcher.look().await;
+    watcher.evaluate().await;
+    watcher.evaluate().await;
     assert_eq!(receiver.events(), ["firing"]);
     cluster.resume();
-    while store.absence().is_some() {
+    while store.outage().is_some() {
         store.check_availability(clock.now_ms()).await;
     }
     clock.advance(Duration::from_mins(20));
-    watcher.look().await;
+    watcher.evaluate().await;
     assert_eq!(receiver.events(), ["firing", "resolved"]);
 }

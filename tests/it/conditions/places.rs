@@ -31,7 +31,9 @@ impl House {
             path("country.mmdb")
         );
         let loaded = Loader::new().file("c.toml", &text).load().unwrap();
-        loaded.origins().want(app::wanted_origins(&loaded).unwrap());
+        loaded
+            .origins()
+            .set_wanted(app::wanted_origins(&loaded).unwrap());
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let keeper = Keeper::new(loaded.origins(), &store).unwrap();
         Self {

@@ -80,8 +80,10 @@ fn matches(
     };
     let claim = detector.claim(user_agent.as_bytes());
     let visitor = match &claim {
-        Some(claim) => Some(Visitor::new(claim, Verdict::Unverifiable).sent_by(sender)),
-        None => policy.judges_people().then(|| Visitor::person(sender)),
+        Some(claim) => Some(Visitor::new(claim, Verdict::Unverifiable).with_sender(sender)),
+        None => policy
+            .has_rules_for_people()
+            .then(|| Visitor::person(sender)),
     };
     let request = Request {
         method: "GET",
@@ -342,7 +344,11 @@ fn a_rule_without_such_conditions_does_not_match_people() {
         ("visitors = 'people'", true),
         ("visitors = 'all'", true),
     ] {
-        assert_eq!(policy(conditions).judges_people(), judges, "{conditions}");
+        assert_eq!(
+            policy(conditions).has_rules_for_people(),
+            judges,
+            "{conditions}"
+        );
     }
 }
 

@@ -78,11 +78,11 @@ fn shared_user_agents_are_distinguished_from_robots_and_people() {
         let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
         assert_eq!(
             detector.is_robot(user_agent),
-            !kind.is_of_people(),
+            !kind.is_human(),
             "{user_agent}"
         );
         let named = detector.identify(user_agent.as_bytes());
-        assert_eq!(named.is_some(), !kind.is_of_people(), "{user_agent}");
+        assert_eq!(named.is_some(), !kind.is_human(), "{user_agent}");
     }
 }
 

@@ -41,7 +41,7 @@ async fn connections_are_distributed_over_the_threads_and_stay_there() {
     let done = tasks.spawn(async move {
         listener
             .serve_http(Some(&crew), TowerAdapter(service), stopped)
-            .await
+            .await;
     });
 
     let mut clients = Vec::new();
@@ -114,7 +114,7 @@ async fn shutdown_waits_for_requests_on_all_threads() {
     let done = TaskTracker::new().spawn(async move {
         listener
             .serve_http(Some(&crew), TowerAdapter(service), stopped)
-            .await
+            .await;
     });
     let mut clients = Vec::new();
     for _ in 0..4 {
@@ -202,7 +202,7 @@ async fn a_panicking_request_closes_only_its_connection() {
     let done = TaskTracker::new().spawn(async move {
         listener
             .serve_http(Some(&crew), TowerAdapter(service), stopped)
-            .await
+            .await;
     });
     let mut other = RawClient::connect(addr).await;
     other.send(GET).await;

@@ -268,7 +268,7 @@ async fn an_application_chooses_whether_to_start_without_its_database() {
     let refused = builder.clone().build().await;
     assert!(matches!(refused, Err(BuildError::Store(_))));
     let robots = builder.wait_for_database(true).build().await.unwrap();
-    assert!(robots.store().absence().is_some());
+    assert!(robots.store().outage().is_some());
     let detector = robots.detector().load();
     let claim = detector.identify(b"Googlebot/2.1");
     assert_eq!(
@@ -281,7 +281,7 @@ async fn an_application_chooses_whether_to_start_without_its_database() {
     let nobody = nobody.replace("user=postgres", "user=nobody_known");
     let builder = RobotDetection::builder().database_url(nobody);
     let robots = builder.wait_for_database(true).build().await.unwrap();
-    let absence = robots.store().absence().unwrap();
+    let absence = robots.store().outage().unwrap();
     assert!(absence.reason.contains("check user"), "{absence:?}");
     robots.shutdown().await;
     let wrong = RobotDetection::builder().database_url("mysql://a");

@@ -126,7 +126,7 @@ async fn rows_written_by_an_older_parser_are_rewritten() {
     house
         .store
         .refreshes()
-        .touch_source(&wrd, &state)
+        .save_source_state(&wrd, &state)
         .await
         .unwrap();
 

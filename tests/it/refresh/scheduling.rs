@@ -60,7 +60,7 @@ async fn an_empty_table_is_always_due() {
     house
         .store
         .refreshes()
-        .touch_source(&wrd, &state)
+        .save_source_state(&wrd, &state)
         .await
         .unwrap();
     assert_eq!(house.refresher.refresh_due(Trigger::Start).await.len(), 1);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use robot_detection::policy::{Action, Broken, EnforcementMode, Policy, Refusal};
+use robot_detection::policy::{Action, EnforcementMode, Policy, Refusal, ViolatedRule};
 
 use super::site::{EXAMPLEBOT, FILE, FIREFOX, NEWSBOT, Site, UNLISTED, file};
 use crate::support::log;
@@ -29,8 +29,8 @@ async fn a_disallowed_path_is_refused_with_the_broken_rule() {
     assert_eq!((passed.status, &*passed.body), (200, "the page"));
     assert_eq!(passed.header("vary"), "");
     let robots = &site.layer.stats().robots;
-    assert_eq!(robots.of(Action::Refuse).load(Ordering::Relaxed), 1);
-    assert_eq!(robots.of(Action::Pass).load(Ordering::Relaxed), 1);
+    assert_eq!(robots.get(Action::Refuse).load(Ordering::Relaxed), 1);
+    assert_eq!(robots.get(Action::Pass).load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn reporting_is_the_default_and_passes_everything() {
     assert_eq!(violation.host, "www.example.com");
     assert_eq!(violation.last_path, "/private/a?b=c");
     assert_eq!(violation.last_user_agent, EXAMPLEBOT);
-    let expected = Broken::Rule {
+    let expected = ViolatedRule::Rule {
         line: 3,
         rule: "Disallow: /private/".to_owned(),
         group_line: 2,

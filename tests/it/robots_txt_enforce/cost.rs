@@ -63,7 +63,7 @@ fn a_compliant_robot_costs_no_allocation() {
                 user_agent: user_agent.as_bytes(),
                 client: None,
             };
-            enforcer.hold(&policy, &visit, || now_ms).is_some()
+            enforcer.enforce(&policy, &visit, || now_ms).is_some()
         };
         let mut now_ms = 0;
         assert!(!hold("/", now_ms));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use robot_detection::policy::{Broken, EnforcementMode};
+use robot_detection::policy::{EnforcementMode, ViolatedRule};
 
 use super::site::{EXAMPLEBOT, FIREFOX, NEWSBOT, Site, UNLISTED};
 
@@ -37,7 +37,7 @@ async fn a_robot_that_ignores_the_delay_gets_a_retry_after() {
     let kept = site.violations().delays;
     assert_eq!(kept.len(), 1);
     assert_eq!((kept[0].hits, kept[0].refused), (1, 1));
-    let expected = Broken::Delay {
+    let expected = ViolatedRule::Delay {
         delay: Duration::from_secs(10),
         shortest_gap: Duration::from_millis(1_500),
     };

@@ -313,9 +313,9 @@ async fn an_address_is_deleted_with_its_network_and_nothing_else(database: TestD
         robot: Some("bingbot".to_owned()),
         ..of("203.0.113.0/24")
     };
-    let forgotten = kept.forget(&of_bingbot, "command line", 9).await.unwrap();
+    let forgotten = kept.delete(&of_bingbot, "command line", 9).await.unwrap();
     assert_eq!(forgotten.evidence, 1);
-    kept.forget(&of("203.0.113.7"), "command line", 10)
+    kept.delete(&of("203.0.113.7"), "command line", 10)
         .await
         .unwrap();
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [5, 4, 2]);
@@ -323,7 +323,7 @@ async fn an_address_is_deleted_with_its_network_and_nothing_else(database: TestD
         before_ms: Some(5),
         ..DeletionFilter::default()
     };
-    kept.forget(&before, "command line", 11).await.unwrap();
+    kept.delete(&before, "command line", 11).await.unwrap();
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [5]);
     let log = store.audit().list(0..99, 9).await.unwrap();
     assert_eq!(
@@ -367,7 +367,7 @@ async fn hostile_text_is_stored_as_text(database: TestDatabase) {
     assert_eq!(
         store
             .evidence()
-            .forget(&forgetting, hostile, 1)
+            .delete(&forgetting, hostile, 1)
             .await
             .unwrap()
             .evidence,

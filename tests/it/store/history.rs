@@ -126,7 +126,7 @@ async fn the_state_of_a_source_is_loaded_as_it_was_stored(database: TestDatabase
     );
     store
         .refreshes()
-        .touch_source(&web_robots(), &state())
+        .save_source_state(&web_robots(), &state())
         .await
         .unwrap();
     let found = store.refreshes().source_state(&web_robots()).await.unwrap();
@@ -142,7 +142,7 @@ async fn the_state_of_a_source_is_loaded_as_it_was_stored(database: TestDatabase
     let version = store.registry_version().await.unwrap();
     store
         .refreshes()
-        .touch_source(&web_robots(), &full)
+        .save_source_state(&web_robots(), &full)
         .await
         .unwrap();
     let found = store.refreshes().source_state(&web_robots()).await.unwrap();
@@ -180,7 +180,10 @@ async fn an_expired_lease_is_lost_by_its_holder(database: TestDatabase) {
         .unwrap();
     let two = store.leases().acquire("refresh", LIFE).await.unwrap();
     assert!(!one.renew().await.unwrap());
-    let lost = one.touch_source(&web_robots(), &state()).await.unwrap_err();
+    let lost = one
+        .save_source_state(&web_robots(), &state())
+        .await
+        .unwrap_err();
     assert_eq!(lost.kind(), StoreErrorKind::LeaseLost);
     let robots = [robot("a")];
     let lost = one
@@ -207,7 +210,9 @@ async fn an_expired_lease_is_lost_by_its_holder(database: TestDatabase) {
         .acquire("refresh", Duration::ZERO)
         .await
         .unwrap();
-    late.touch_source(&web_robots(), &state()).await.unwrap();
+    late.save_source_state(&web_robots(), &state())
+        .await
+        .unwrap();
 }
 
 async fn a_dropped_lease_is_free_immediately(database: TestDatabase) {
@@ -276,7 +281,7 @@ async fn stored_data_survives_a_restart(database: TestDatabase) {
     let store = database.store().await;
     store
         .refreshes()
-        .touch_source(&web_robots(), &state())
+        .save_source_state(&web_robots(), &state())
         .await
         .unwrap();
     let id = store

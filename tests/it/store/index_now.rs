@@ -13,9 +13,10 @@ on_each_engine! {
 
 async fn changes_of_a_publication_are_queued_for_notification(database: TestDatabase) {
     let store = database.store().await;
+    let queue = store.index_now();
     let all = |_: &str| true;
     let waiting = async || {
-        let urls = store.index_now().urls(SITE, 100).await.unwrap();
+        let urls = queue.urls(SITE, 100).await.unwrap();
         let path = |(url, _): &(String, i64)| url.rsplit('/').next().unwrap().to_owned();
         urls.iter().map(path).collect::<String>()
     };
@@ -24,28 +25,17 @@ async fn changes_of_a_publication_are_queued_for_notification(database: TestData
     visit(&store, &first, &pages, 10).await;
     publish(&store, &first, 11).await;
     let open = |it: &str| !it.ends_with("/m");
-    let noted = store.index_now().note(SITE, first.run_id, open, 12).await;
+    let noted = queue.queue_changes(SITE, first.run_id, open, 12).await;
     assert_eq!((noted.unwrap(), &*waiting().await), (3, "abc"));
     // Only once: another run without a publication changes nothing.
-    let noted = store.index_now().note(SITE, first.run_id, all, 13).await;
+    let noted = queue.queue_changes(SITE, first.run_id, all, 13).await;
     assert_eq!((noted.unwrap(), &*waiting().await), (1, "abcm"));
-    let other = store
-        .index_now()
-        .note(SITE, first.run_id + 1, all, 14)
-        .await;
+    let other = queue.queue_changes(SITE, first.run_id + 1, all, 14).await;
     assert_eq!(other.unwrap(), 0);
-    store
-        .index_now()
-        .forget(SITE, (&url("b"), 12))
-        .await
-        .unwrap();
+    queue.remove(SITE, (&url("b"), 12)).await.unwrap();
     assert_eq!(waiting().await, "cm");
-    store
-        .index_now()
-        .forget(SITE, (&url("m"), 13))
-        .await
-        .unwrap();
-    assert_eq!(store.index_now().waiting(SITE).await.unwrap(), 0);
+    queue.remove(SITE, (&url("m"), 13)).await.unwrap();
+    assert_eq!(queue.queued_count(SITE).await.unwrap(), 0);
 
     let second = begin(&store, 20).await;
     let pages = [("a", "A"), ("b", "B anew"), ("d", "D")];
@@ -57,7 +47,10 @@ async fn changes_of_a_publication_are_queued_for_notification(database: TestData
         .await;
     staged.unwrap();
     publish(&store, &second, 22).await;
-    let noted = store.index_now().note(SITE, second.run_id, all, 23).await;
+    let noted = store
+        .index_now()
+        .queue_changes(SITE, second.run_id, all, 23)
+        .await;
     assert_eq!((noted.unwrap(), &*waiting().await), (3, "bcd"));
 
     assert_eq!(store.index_now().state(SITE).await.unwrap(), None);

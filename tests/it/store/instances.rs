@@ -23,12 +23,12 @@ async fn an_instance_is_listed_with_its_leases_until_it_stops(database: TestData
     let uptime = Duration::from_secs(50);
     store
         .instances()
-        .beat("1.2.3", "", uptime, 0)
+        .heartbeat("1.2.3", "", uptime, 0)
         .await
         .unwrap();
     store
         .instances()
-        .beat("1.2.3", "192.0.2.1:9180", LIFE, 7_200_000)
+        .heartbeat("1.2.3", "192.0.2.1:9180", LIFE, 7_200_000)
         .await
         .unwrap();
     let one = store.leases().acquire("one", LIFE).await.unwrap();
@@ -51,7 +51,7 @@ async fn an_instance_is_listed_with_its_leases_until_it_stops(database: TestData
     assert_eq!(listed[0].leads, ["one", "two"]);
     one.release().await;
     assert_eq!(store.instances().list().await.unwrap()[0].leads, ["two"]);
-    store.instances().forget().await.unwrap();
+    store.instances().remove_self().await.unwrap();
     assert!(store.instances().list().await.unwrap().is_empty());
     two.release().await;
     over.release().await;
@@ -59,13 +59,17 @@ async fn an_instance_is_listed_with_its_leases_until_it_stops(database: TestData
 
 async fn an_instance_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
     let store = database.store().await;
-    store.instances().beat("1.2.3", "", LIFE, 0).await.unwrap();
+    store
+        .instances()
+        .heartbeat("1.2.3", "", LIFE, 0)
+        .await
+        .unwrap();
     let mut raw = database.raw().await;
     raw.execute("UPDATE instances SET instance = 'other', seen_ms = seen_ms - 60000")
         .await;
     store
         .instances()
-        .beat("1.2.3", "", Duration::ZERO, 0)
+        .heartbeat("1.2.3", "", Duration::ZERO, 0)
         .await
         .unwrap();
     let names = async || {
@@ -81,7 +85,7 @@ async fn an_instance_silent_for_two_minutes_is_forgotten(database: TestDatabase)
     assert_eq!(names().await, both[1..]);
     store
         .instances()
-        .beat("1.2.3", "", Duration::ZERO, 0)
+        .heartbeat("1.2.3", "", Duration::ZERO, 0)
         .await
         .unwrap();
     let count = "SELECT CAST(COUNT(*) AS TEXT) FROM instances";

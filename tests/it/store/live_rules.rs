@@ -75,7 +75,7 @@ async fn a_rule_is_active_until_it_is_removed_or_expires(database: TestDatabase)
     // A rule that expired long ago is deleted, and its number is not reused.
     let next = add(&store, None, 40 * DAY_MS).await.unwrap();
     assert!(next > lasting);
-    assert_eq!(store.live_rules().removed(0).await.unwrap().len(), 0);
+    assert_eq!(store.live_rules().restorable_ids(0).await.unwrap().len(), 0);
 }
 
 async fn the_number_of_rules_is_limited(database: TestDatabase) {
@@ -144,7 +144,7 @@ async fn a_removed_rule_can_be_restored(database: TestDatabase) {
         .remove(id, change(3), text)
         .await
         .unwrap();
-    let removed = store.live_rules().removed(4).await.unwrap();
+    let removed = store.live_rules().restorable_ids(4).await.unwrap();
     assert_eq!(removed.into_iter().collect::<Vec<_>>(), [id]);
     assert!(restore(4).await);
     assert_eq!(in_force(&store, 5).await, [id]);
@@ -154,7 +154,14 @@ async fn a_removed_rule_can_be_restored(database: TestDatabase) {
         .await
         .unwrap();
     assert!(!restore(100).await, "the rule would have expired");
-    assert!(store.live_rules().removed(100).await.unwrap().is_empty());
+    assert!(
+        store
+            .live_rules()
+            .restorable_ids(100)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 async fn a_pause_expires_and_can_be_shortened(database: TestDatabase) {

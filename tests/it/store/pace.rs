@@ -26,7 +26,7 @@ fn debt(rule: i64, bucket: i64, debt_us: i64) -> RateLimitDebt {
 }
 
 async fn debt_of(store: &Store, rule: i64, bucket: i64) -> Option<i64> {
-    let changes = store.pace().since(0).await.unwrap();
+    let changes = store.pace().changes_since(0).await.unwrap();
     let mut debts = changes.debts.into_iter();
     let found = debts.find(|debt| (debt.rule, debt.bucket) == (rule, bucket));
     found.map(|debt| debt.debt_us)
@@ -34,7 +34,7 @@ async fn debt_of(store: &Store, rule: i64, bucket: i64) -> Option<i64> {
 
 /// Waits until the database's clock has advanced.
 async fn let_a_millisecond_pass(store: &Store) {
-    let read_ms = async || store.pace().since(0).await.unwrap().read_ms;
+    let read_ms = async || store.pace().changes_since(0).await.unwrap().read_ms;
     let before_ms = read_ms().await;
     eventually_async("the clock advances", async || {
         read_ms().await > before_ms + 1
@@ -70,8 +70,8 @@ async fn the_counts_of_all_instances_add_up(database: TestDatabase) {
         .await
         .unwrap();
     assert!(debt_of(&one, 1, i64::MAX).await.unwrap() <= HOUR_US);
-    let read_ms = one.pace().since(0).await.unwrap().read_ms;
-    let much_later = one.pace().since(read_ms + 60_000).await.unwrap();
+    let read_ms = one.pace().changes_since(0).await.unwrap().read_ms;
+    let much_later = one.pace().changes_since(read_ms + 60_000).await.unwrap();
     assert_eq!(
         (much_later.debts.len(), much_later.read_ms),
         (0, read_ms + 60_000)
@@ -91,7 +91,7 @@ async fn concurrent_reports_do_not_wait_for_each_other(database: TestDatabase) {
         let (one, other) = tokio::join!(store.pace().add(&forwards), store.pace().add(&backwards));
         one.and(other).unwrap();
     }
-    let all = store.pace().since(0).await.unwrap().debts;
+    let all = store.pace().changes_since(0).await.unwrap().debts;
     assert_eq!(all.len(), 300);
     let is_whole = |debt: &RateLimitDebt| debt.debt_us > 10 * HOUR_US - MINUTE_US;
     assert!(all.iter().all(is_whole));

@@ -55,7 +55,7 @@ async fn only_the_last_recent_report_of_an_instance_is_kept(database: TestDataba
         .await
         .unwrap();
     assert_eq!(told(0).await, [last, "c 9000 {}".to_owned()]);
-    store.suspects().forget("b").await.unwrap();
-    store.suspects().forget("b").await.unwrap();
+    store.suspects().remove("b").await.unwrap();
+    store.suspects().remove("b").await.unwrap();
     assert_eq!(told(0).await, ["c 9000 {}"]);
 }

@@ -131,7 +131,7 @@ async fn the_course_of_any_range_adds_up_to_its_sums(database: TestDatabase) {
                 assert!(part.minutes.contains(&step.began));
                 assert!(Some(step.span) <= *longest || step.began < NOW - 2 * DAY);
                 for cell in &step.cells {
-                    assert!(is_asked(&series.keys[cell.place()].robot));
+                    assert!(is_asked(&series.keys[cell.key_index()].robot));
                     told = (told.0 + cell.requests, told.1 + cell.bytes);
                 }
             }

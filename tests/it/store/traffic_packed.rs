@@ -201,7 +201,7 @@ async fn check(store: &Store, all: &[CountedMinute], minutes: Range<i64>) {
                 }
                 assert_eq!(told, in_step, "{:?} {}", step.span, step.began);
                 for cell in &step.cells {
-                    let sum = course.entry(series.keys[cell.place()].clone());
+                    let sum = course.entry(series.keys[cell.key_index()].clone());
                     let sum = sum.or_default();
                     *sum = (sum.0 + cell.requests, sum.1 + cell.bytes, 0);
                 }

@@ -2,7 +2,7 @@
 
 use robot_detection::store::{
     CountedPaths, DeletionFilter, PathCount, PathKey, PathOmissions, PathSums, Store, TrafficBatch,
-    path_above,
+    parent_pattern,
 };
 use tokio::task::JoinSet;
 
@@ -168,7 +168,7 @@ async fn old_paths_are_pruned_and_others_can_be_deleted(database: TestDatabase) 
     let left = read(&store, all).await;
     assert_eq!(left.rows.len(), 1);
     assert_eq!(left.rows[0].key.robot, "cat");
-    assert!(path_above("/*").is_none());
+    assert!(parent_pattern("/*").is_none());
 }
 
 /// Deletes paths as the command does, and checks that the announced number is right.
@@ -181,7 +181,7 @@ async fn forget(store: &Store, robot: Option<&str>, before_minute: Option<i64>) 
     let counted = store.evidence().count_matching(&forgetting).await.unwrap();
     let forgotten = store
         .evidence()
-        .forget(&forgetting, "test", NOW * 60_000)
+        .delete(&forgetting, "test", NOW * 60_000)
         .await;
     let forgotten = forgotten.unwrap();
     assert_eq!(counted.paths, forgotten.paths);

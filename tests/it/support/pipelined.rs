@@ -231,7 +231,7 @@ impl Read for Io {
         mut buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         while self.followed.is_empty() {
-            if self.framing.is_over() {
+            if self.framing.has_ended() {
                 return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
             }
             let Some(piece) = self.pieces.next() else {

@@ -34,7 +34,7 @@ fn breaks(enforcer: &Enforcer, policy: &Policy, target: &str, verdict: Verdict) 
         user_agent: GOOGLEBOT.as_bytes(),
         client: None,
     };
-    enforcer.hold(policy, &visit, || 0).is_some()
+    enforcer.enforce(policy, &visit, || 0).is_some()
 }
 
 #[test]

@@ -203,7 +203,7 @@ async fn impostors_are_refused_if_configured_and_invited_to_sign() {
     assert_eq!(
         stats
             .robots
-            .of(Action::Refuse)
+            .get(Action::Refuse)
             .load(std::sync::atomic::Ordering::Relaxed),
         2
     );

@@ -207,7 +207,7 @@ async fn a_resolver_without_well_known_names_contradicts_no_claim() {
         settings.clock = clock.clone();
         let prover = DnsProver::new(settings);
         assert_eq!(prove(&prover, "192.0.2.66").await.0, "contradicted");
-        assert!(!prover.is_doubted());
+        assert!(!prover.is_unreliable());
 
         server.forget(&reverse(WELL_KNOWN));
         if let Some(fault) = fault {
@@ -225,7 +225,7 @@ async fn a_resolver_without_well_known_names_contradicts_no_claim() {
                 "{text}"
             );
         }
-        assert!(prover.is_doubted());
+        assert!(prover.is_unreliable());
     }
 }
 

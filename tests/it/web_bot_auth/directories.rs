@@ -58,9 +58,9 @@ async fn the_keys_of_an_unknown_signer_are_fetched_once_and_its_host_is_its_name
     let mut draft = operator.draft();
     let headers = operator.sign(&draft);
     assert_eq!(prover.signer_now(&draft.request(&headers)), None);
-    let fetch = prover.fetch_of_signer(&draft.request(&headers)).unwrap();
+    let fetch = prover.signer_fetch(&draft.request(&headers)).unwrap();
     assert!(
-        prover.fetch_of_signer(&draft.request(&headers)).is_none(),
+        prover.signer_fetch(&draft.request(&headers)).is_none(),
         "the fetch is running"
     );
     fetch.await;

@@ -36,7 +36,7 @@ struct Fields(Vec<u8>);
 
 /// The action that this program's own proxy would take for a request.
 #[derive(Debug)]
-pub enum Answered<B> {
+pub enum EndpointAction<B> {
     /// Pass the request to the site with these headers, and add the other headers to the site's
     /// response.
     Passed(Response<B>),
@@ -48,9 +48,9 @@ pub enum Answered<B> {
 
 /// Returns the response to a front proxy's query; if `outcome` is `None`, the request comes from a
 /// human visitor.
-pub fn answer<B: Default>(
+pub fn endpoint_response<B: Default>(
     dialect: Dialect,
-    answered: Answered<B>,
+    answered: EndpointAction<B>,
     outcome: Option<&Outcome>,
 ) -> Response<B> {
     let person = Outcome::default();
@@ -60,8 +60,8 @@ pub fn answer<B: Default>(
         return to_nginx(answered, decision, cause);
     }
     let (mut response, text) = match answered {
-        Answered::Passed(response) => (response, None),
-        Answered::InPlace(page, mut response) => {
+        EndpointAction::Passed(response) => (response, None),
+        EndpointAction::InPlace(page, mut response) => {
             *response.status_mut() = StatusCode::FOUND;
             let headers = response.headers_mut();
             headers.insert(header::LOCATION, page);
@@ -70,7 +70,7 @@ pub fn answer<B: Default>(
             headers.remove(VERDICT_HEADER);
             (response, Some(Bytes::new()))
         }
-        Answered::Told(mut response, text) => {
+        EndpointAction::Told(mut response, text) => {
             // Envoy treats such a status as a failure and might let the request pass.
             if dialect == Dialect::Envoy && response.status().is_server_error() {
                 *response.status_mut() = StatusCode::FORBIDDEN;
@@ -86,7 +86,7 @@ pub fn answer<B: Default>(
     } else if dialect == Dialect::IngressNginx && is_for_visitor {
         response = to_ingress_nginx(response);
     }
-    mark(&mut response, decision);
+    add_decision_header(&mut response, decision);
     if dialect == Dialect::Apache {
         return response;
     }
@@ -101,7 +101,7 @@ pub fn answer<B: Default>(
 }
 
 /// Adds the decision to a response, to distinguish it from an error sent by an intermediate server.
-pub fn mark<B>(response: &mut Response<B>, decision: &'static str) {
+pub fn add_decision_header<B>(response: &mut Response<B>, decision: &'static str) {
     let decision = HeaderValue::from_static(decision);
     response.headers_mut().insert(DECISION, decision);
 }
@@ -109,7 +109,7 @@ pub fn mark<B>(response: &mut Response<B>, decision: &'static str) {
 /// Returns the response for nginx. The fields contain the status and body of a refusal, because
 /// nginx drops both.
 fn to_nginx<B: Default>(
-    answered: Answered<B>,
+    answered: EndpointAction<B>,
     decision: &'static str,
     cause: &[u8],
 ) -> Response<B> {
@@ -118,19 +118,19 @@ fn to_nginx<B: Default>(
         fields.with(BECAUSE, cause)
     };
     let mut response = match answered {
-        Answered::Passed(mut response) => {
+        EndpointAction::Passed(mut response) => {
             join_lists(response.headers_mut());
             fields(StatusCode::OK).put_into(response)
         }
-        Answered::InPlace(page, mut response) => {
+        EndpointAction::InPlace(page, mut response) => {
             *response.status_mut() = StatusCode::FORBIDDEN;
             fields(StatusCode::OK)
                 .with(IN_PLACE, page.as_bytes())
                 .put_into(response)
         }
-        Answered::Told(response, text) => folded(fields(response.status()), response, &text),
+        EndpointAction::Told(response, text) => folded(fields(response.status()), response, &text),
     };
-    mark(&mut response, decision);
+    add_decision_header(&mut response, decision);
     response
 }
 
@@ -166,9 +166,9 @@ fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
     response
 }
 
-/// Returns the response that [`answer`] gives when a human visitor's request passes, for reuse.
+/// Returns the response that [`endpoint_response`] gives when a human visitor's request passes, for reuse.
 pub fn plain_pass(dialect: Dialect) -> ReadyHead {
-    let response = answer(dialect, Answered::Passed(Response::new(())), None);
+    let response = endpoint_response(dialect, EndpointAction::Passed(Response::new(())), None);
     let (head, ()) = response.into_parts();
     let headers = head.headers.iter();
     let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
@@ -244,18 +244,18 @@ fn one_line(text: &[u8]) -> impl Iterator<Item = u8> {
 mod tests {
     use super::*;
 
-    fn told() -> Answered<String> {
+    fn told() -> EndpointAction<String> {
         let response = Response::builder()
             .status(402)
             .header("retry-after", "5")
             .header("content-type", "text/plain")
             .body("Pay.\nHere: ü\n".to_owned());
-        Answered::Told(response.unwrap(), Bytes::from("Pay.\nHere: ü\n"))
+        EndpointAction::Told(response.unwrap(), Bytes::from("Pay.\nHere: ü\n"))
     }
 
     #[test]
     fn nginx_gets_headers_and_a_status_it_understands() {
-        let response = answer(Dialect::Nginx, told(), None);
+        let response = endpoint_response(Dialect::Nginx, told(), None);
         assert_eq!(response.status(), 403);
         let expected =
             b"402\tdecision=pass\tcause=not-a-robot\tretry-after=5\ttext=Pay. Here: \xc3\xbc";
@@ -271,7 +271,11 @@ mod tests {
             .header("link", "</b>; rel=next")
             .header("content-usage", "train-ai=n")
             .body(());
-        let response = answer(Dialect::Nginx, Answered::Passed(passed.unwrap()), None);
+        let response = endpoint_response(
+            Dialect::Nginx,
+            EndpointAction::Passed(passed.unwrap()),
+            None,
+        );
         let lines: Vec<_> = response.headers().get_all("link").iter().collect();
         assert_eq!(lines, ["</a>; rel=license, </b>; rel=next"]);
         assert_eq!(response.headers()["content-usage"], "train-ai=n");
@@ -280,7 +284,7 @@ mod tests {
     #[test]
     fn other_proxies_forward_the_response() {
         for dialect in [Dialect::Caddy, Dialect::Traefik, Dialect::Envoy] {
-            let response = answer(dialect, told(), None);
+            let response = endpoint_response(dialect, told(), None);
             assert_eq!(response.status(), 402);
             assert_eq!(response.body(), "Pay.\nHere: ü\n");
             assert_eq!(response.headers()[DECISION], "pass");
@@ -292,16 +296,16 @@ mod tests {
     fn envoy_gets_no_refusal_that_looks_like_a_failure() {
         for (dialect, status) in [(Dialect::Envoy, 403), (Dialect::Caddy, 503)] {
             let unavailable = Response::builder().status(503).body(String::new());
-            let told = Answered::Told(unavailable.unwrap(), Bytes::new());
-            assert_eq!(answer(dialect, told, None).status(), status);
+            let told = EndpointAction::Told(unavailable.unwrap(), Bytes::new());
+            assert_eq!(endpoint_response(dialect, told, None).status(), status);
         }
     }
 
     #[test]
     fn direct_page_is_served_by_nginx_and_redirected_by_others() {
         let in_place =
-            || Answered::InPlace(HeaderValue::from_static("/heaven/"), Response::new(()));
-        let response = answer(Dialect::Nginx, in_place(), None);
+            || EndpointAction::InPlace(HeaderValue::from_static("/heaven/"), Response::new(()));
+        let response = endpoint_response(Dialect::Nginx, in_place(), None);
         assert_eq!(
             (response.status().as_u16(), &response.headers()[ANSWER]),
             (
@@ -309,7 +313,7 @@ mod tests {
                 &HeaderValue::from_static("200\tdecision=pass\tcause=not-a-robot\tpage=/heaven/")
             )
         );
-        let response = answer(Dialect::Caddy, in_place(), None);
+        let response = endpoint_response(Dialect::Caddy, in_place(), None);
         assert_eq!(
             (response.status().as_u16(), &response.headers()["location"]),
             (302, &HeaderValue::from_static("/heaven/"))
@@ -318,8 +322,8 @@ mod tests {
 
     #[test]
     fn passing_request_includes_the_reason() {
-        let passed = Answered::Passed(Response::new(()));
-        let response = answer(Dialect::Envoy, passed, None);
+        let passed = EndpointAction::Passed(Response::new(()));
+        let response = endpoint_response(Dialect::Envoy, passed, None);
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()[DECISION], "pass");
         assert_eq!(response.headers()[CAUSE], "not-a-robot");

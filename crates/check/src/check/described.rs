@@ -8,7 +8,7 @@ use axum::http::{
 
 use crate::probe::PROBE_HEADER;
 use robot_detection_http::listen::{
-    ClientAddr, RequestContext, TrustedProxies, read_target, withholds,
+    ClientAddr, RequestContext, TrustedProxies, hides_identity, read_target,
 };
 use robot_detection_layer::layer::SiteRobotKey;
 
@@ -84,7 +84,7 @@ pub fn describe(
     proxies: &TrustedProxies,
 ) -> Result<(), InvalidDescription> {
     let headers = question.headers();
-    if withholds(headers.get_all(CONNECTION).iter()) {
+    if hides_identity(headers.get_all(CONNECTION).iter()) {
         return Err(InvalidDescription::Request);
     }
     let described = match dialect {
@@ -99,7 +99,7 @@ pub fn describe(
         *question.method_mut() = method;
     }
     *question.uri_mut() = described.uri;
-    let told = ClientAddr::told(described.client, described.is_https);
+    let told = ClientAddr::reported(described.client, described.is_https);
     question.body_mut().set_client(told);
     let headers = question.headers_mut();
     strip_description(headers, dialect);
@@ -193,7 +193,7 @@ impl RequestDescription {
 /// # Errors
 ///
 /// Returns an error if the header is missing, duplicated or contains no page.
-pub fn take_page(headers: &HeaderMap) -> Result<Page, InvalidDescription> {
+pub fn page_from_headers(headers: &HeaderMap) -> Result<Page, InvalidDescription> {
     let page = once(headers, &PAGE)?.ok_or(missing(&PAGE))?;
     Page::from_header(page).ok_or(InvalidDescription::Header(PAGE, "contains no page"))
 }

@@ -72,7 +72,7 @@ impl Dialect {
 
 impl<'a> EndpointRequest<'a> {
     /// Parses the target of a request to the decision endpoint.
-    pub fn of(uri: &'a Uri) -> Self {
+    pub fn from_uri(uri: &'a Uri) -> Self {
         let target = uri.path_and_query().map_or("", |target| target.as_str());
         let Some(asked) = target.strip_prefix(ROOT) else {
             return Self::Nothing;
@@ -152,7 +152,7 @@ mod tests {
             ("/", EndpointRequest::Nothing),
         ] {
             assert_eq!(
-                EndpointRequest::of(&target.parse().unwrap()),
+                EndpointRequest::from_uri(&target.parse().unwrap()),
                 asked,
                 "{target}"
             );

@@ -17,8 +17,8 @@ mod proxy_file;
 mod redirect;
 mod report;
 
-pub use answer::{Answered, answer, mark, plain_pass};
-pub use described::{InvalidDescription, Page, describe, take_page};
+pub use answer::{EndpointAction, add_decision_header, endpoint_response, plain_pass};
+pub use described::{InvalidDescription, Page, describe, page_from_headers};
 pub use dialect::{Dialect, EndpointRequest};
 pub use map_line::CheckToken;
 pub use map_line::{MAX_LINE_BYTES, line_from_answer, question_from_line};

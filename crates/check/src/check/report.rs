@@ -60,7 +60,7 @@ impl EntryErrors {
     /// # Errors
     ///
     /// Returns the error messages for all invalid entries if an error was added.
-    pub fn or<T>(self, right: T) -> Result<T, String> {
+    pub fn into_result<T>(self, right: T) -> Result<T, String> {
         if self.wrong == 0 {
             return Ok(right);
         }
@@ -111,7 +111,7 @@ pub fn read_report(body: &[u8]) -> Result<Vec<VisitorReport>, String> {
             Err(reason) => wrong.add(number, &reason),
         }
     }
-    wrong.or(reported)
+    wrong.into_result(reported)
 }
 
 fn of_line(line: &str) -> Result<VisitorReport, String> {

@@ -103,7 +103,7 @@ impl Probes {
     ///
     /// Returns an error if the token is forged, expired or already used.
     #[inline]
-    pub fn take(
+    pub fn take_token(
         self: &Arc<Self>,
         request: &mut Request<RequestContext>,
         door: ProbePoint,
@@ -155,7 +155,7 @@ impl Probes {
     fn use_once(&self, token: &str) -> Option<Token> {
         let now_ms = self.clock.now_ms();
         let token = self.key.as_ref()?.read(token, now_ms)?;
-        if token.made_s() < self.started_ms / 1_000 {
+        if token.created_s() < self.started_ms / 1_000 {
             return None;
         }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -187,7 +187,7 @@ impl Probe {
         probes.tasks.spawn_on(
             async move {
                 let text = serde_json::to_string(&note).unwrap_or_default();
-                if let Err(error) = store.probes().note(&id, &text, now_ms).await {
+                if let Err(error) = store.probes().save(&id, &text, now_ms).await {
                     warn!(%error, "could not store a probe from doctor: {error}");
                 }
             },

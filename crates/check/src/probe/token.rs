@@ -21,7 +21,7 @@ pub(super) struct Token {
 
 impl Token {
     /// Returns the token's creation time in seconds since 1970.
-    pub(super) fn made_s(&self) -> i64 {
+    pub(super) fn created_s(&self) -> i64 {
         self.expires_s - GOOD_FOR_S
     }
 }
@@ -65,7 +65,7 @@ impl ProbeKey {
     /// # Errors
     ///
     /// Returns an error if a database operation fails.
-    pub async fn of(store: &Store) -> Result<Self, StoreError> {
+    pub async fn from_store(store: &Store) -> Result<Self, StoreError> {
         let random = [fastrand::u64(..), fastrand::u64(..)];
         Ok(Self::new(store.pace().seed(random).await?))
     }

@@ -16,7 +16,7 @@ use super::{
         page::{Page, encode, html},
         problem::Problem,
         state::AdminState,
-        traffic::grouped,
+        traffic::group_digits,
     },
     view::{ChangeQuery, ChangeView},
 };
@@ -69,7 +69,7 @@ fn all(total: usize) -> String {
         1 => "1 change".to_owned(),
         total if total > SHOWN => format!(
             "{} changes; the newest {SHOWN} are shown here, and all of them are in the CSV file",
-            grouped(total as u64)
+            group_digits(total as u64)
         ),
         total => format!("{total} changes"),
     }

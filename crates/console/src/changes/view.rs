@@ -81,7 +81,7 @@ impl Undoable {
             operations
                 .store
                 .live_rules()
-                .removed(state.now_ms())
+                .restorable_ids(state.now_ms())
                 .await?
         } else {
             BTreeSet::new()

@@ -28,7 +28,7 @@ pub(crate) async fn make_token(
     Extension(visitor): Extension<Visitor>,
     JsonBody(request): JsonBody<NewToken>,
 ) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
-    let made = tokens::make(&state.caller_as(&visitor), &request).await?;
+    let made = tokens::create(&state.caller_as(&visitor), &request).await?;
     Ok((StatusCode::CREATED, Json(made)))
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn sessions(
     State(state): State<AdminState>,
     session: Option<Extension<Session>>,
 ) -> Result<Json<Sessions>, Problem> {
-    let current = session.as_deref().and_then(session::key);
+    let current = session.as_deref().and_then(session::session_key);
     let list = sessions::list(&state.caller(), current.as_deref()).await?;
     Ok(Json(list))
 }
@@ -81,6 +81,6 @@ pub(crate) async fn end_other_sessions(
     session: Option<Extension<Session>>,
     _proof: CsrfProof,
 ) -> Result<Json<EndedSessions>, Problem> {
-    let ended = session::end_others(&state, &visitor, session.as_deref()).await?;
+    let ended = session::end_other_sessions(&state, &visitor, session.as_deref()).await?;
     Ok(Json(ended))
 }

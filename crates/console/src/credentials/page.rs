@@ -81,7 +81,7 @@ pub(crate) async fn make_token(
     page: Page,
     Fields(form): Fields<NewToken>,
 ) -> Result<Response, Problem> {
-    let made = tokens::make(&state.caller_as(&visitor), &form).await;
+    let made = tokens::create(&state.caller_as(&visitor), &form).await;
     let mut answer = AccessPage::new(&state, &session, page).await?;
     Ok(match made {
         Ok(made) => {
@@ -123,13 +123,13 @@ pub(crate) async fn end_sessions(
     page: Page,
     Fields(NoFields {}): Fields<NoFields>,
 ) -> Result<Response, Problem> {
-    session::end_others(&state, &visitor, Some(&session)).await?;
+    session::end_other_sessions(&state, &visitor, Some(&session)).await?;
     Ok(page.location.see_other("access?note=sessions-ended"))
 }
 
 impl AccessPage {
     async fn new(state: &AdminState, session: &Session, page: Page) -> Result<Self, Problem> {
-        let (caller, current) = (state.caller(), session::key(session));
+        let (caller, current) = (state.caller(), session::session_key(session));
         let sessions = sessions::list(&caller, current.as_deref()).await?;
         Ok(Self {
             page,
@@ -144,7 +144,7 @@ impl AccessPage {
 
     /// Returns the error message for a field.
     fn error(&self, field: &str) -> &str {
-        Invalid::of(field, &self.errors)
+        Invalid::message_for(field, &self.errors)
     }
 
     fn has_others(&self) -> bool {

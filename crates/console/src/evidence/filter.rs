@@ -32,10 +32,10 @@ impl EvidenceFilter {
     /// # Errors
     ///
     /// Returns a message that lists the valid words if a word is unknown.
-    pub(super) fn checked(mut self) -> Result<Self, Problem> {
-        known("decision", &self.decision, &decision_words())?;
-        known("verdict", &self.verdict, &verdict_words())?;
-        known("suspect", &self.suspect, &reason_words())?;
+    pub(super) fn validated(mut self) -> Result<Self, Problem> {
+        check_word("decision", &self.decision, &decision_words())?;
+        check_word("verdict", &self.verdict, &verdict_words())?;
+        check_word("suspect", &self.suspect, &reason_words())?;
         for name in [&mut self.site, &mut self.robot] {
             *name = name.trim().chars().take(MAX_NAME_CHARS).collect();
         }
@@ -95,7 +95,7 @@ pub(crate) fn reason_words() -> Vec<&'static str> {
 }
 
 /// Returns an error if a word is not in the list of valid words.
-pub(super) fn known(name: &str, word: &str, words: &[&str]) -> Result<(), Problem> {
+pub(super) fn check_word(name: &str, word: &str, words: &[&str]) -> Result<(), Problem> {
     if word.is_empty() || words.contains(&word) {
         return Ok(());
     }

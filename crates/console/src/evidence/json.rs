@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    filter::{EvidenceFilter, known},
+    filter::{EvidenceFilter, check_word},
     row::{BrokenView, EvidenceView},
 };
 use crate::{fields::Params, problem::Problem, state::AdminState};
@@ -96,8 +96,8 @@ pub(crate) async fn json(
     Params(paging): Params<Paging>,
     Params(filter): Params<EvidenceFilter>,
 ) -> Result<Response, Problem> {
-    let query = params.query(&filter.checked()?, &paging, state.now_ms())?;
-    known("format", &params.format, &["json", "csv"])?;
+    let query = params.query(&filter.validated()?, &paging, state.now_ms())?;
+    check_word("format", &params.format, &["json", "csv"])?;
     let traffic = &state.operations().traffic;
     // The response includes decisions made just before this request.
     traffic.catch_up().await;
@@ -130,7 +130,7 @@ impl EvidenceParams {
         paging: &Paging,
         now_ms: i64,
     ) -> Result<EvidenceQuery, Problem> {
-        known("event", &self.event, &EVIDENCE_EVENTS)?;
+        check_word("event", &self.event, &EVIDENCE_EVENTS)?;
         let now = now_ms.div_euclid(MINUTE_MS);
         let time = |name: &str, text: &str, all: i64| match text {
             "" => Ok(all),

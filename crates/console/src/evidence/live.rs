@@ -41,11 +41,11 @@ pub(crate) async fn show(
     Params(filter): Params<EvidenceFilter>,
     page: Page,
 ) -> Result<Response, Problem> {
-    let filter = filter.checked()?;
+    let filter = filter.validated()?;
     let traffic = &state.operations().traffic;
     // Read before the rows, so that decisions made in between appear twice instead of never.
     let last = traffic.last_decision();
-    let (live, since_ms) = traffic.look(0);
+    let (live, since_ms) = traffic.rows_after(0);
     let live = live.iter().rev().map(|row| &*row.decided);
     let now_ms = state.now_ms();
     let mut rows: Vec<_> = live
@@ -111,7 +111,7 @@ async fn kept_before(
         ..filter.query()
     };
     match state.operations().store.evidence().list(&query).await {
-        Err(error) if error.absence().is_some() => Ok(Vec::new()),
+        Err(error) if error.outage().is_some() => Ok(Vec::new()),
         kept => Ok(kept?),
     }
 }

@@ -70,7 +70,7 @@ pub(crate) async fn events(
     headers: HeaderMap,
     session: Option<axum::Extension<Session>>,
 ) -> Result<Response, Problem> {
-    let filter = filter.checked()?;
+    let filter = filter.validated()?;
     let viewing = state.operations().traffic.view().ok_or_else(|| {
         Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -133,7 +133,7 @@ impl Stream {
     /// Returns the new decisions as a single event.
     fn look(&mut self) -> Option<String> {
         let traffic = &self.state.operations().traffic;
-        let (rows, _) = traffic.look(self.after);
+        let (rows, _) = traffic.rows_after(self.after);
         self.after = rows.last().map_or(self.after, |row| row.number);
         let mut rows: Vec<_> = rows.into_iter().map(|row| row.decided).collect();
         rows.retain(|decided| self.filter.matches(decided));

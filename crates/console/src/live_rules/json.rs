@@ -119,7 +119,7 @@ pub(crate) async fn restore_json(
 /// Returns the current pause of enforcement, if any.
 pub(crate) async fn pause_state_json(State(state): State<AdminState>) -> Json<PauseState> {
     let set = state.operations().live_rules.load();
-    let pause = live_rules::pause_of(state.now_ms(), &set);
+    let pause = live_rules::current_pause(state.now_ms(), &set);
     Json(PauseState { pause })
 }
 

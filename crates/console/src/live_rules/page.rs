@@ -97,7 +97,7 @@ pub(crate) async fn list(
     let operations = state.operations();
     let among = operations.surroundings(state.caller());
     let set = operations.live_rules.load();
-    let live = live_rules::live(&among, &set, |_| true);
+    let live = live_rules::list_live_rules(&among, &set, |_| true);
     html(&RulesPage {
         page,
         note: Note::new(&params, &live),
@@ -244,7 +244,7 @@ impl NewRulePage {
     }
 
     fn error(&self, field: &str) -> &str {
-        Invalid::of(field, &self.errors)
+        Invalid::message_for(field, &self.errors)
     }
 }
 

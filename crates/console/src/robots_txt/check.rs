@@ -91,7 +91,7 @@ pub(super) fn check(
         path: target.split('?').next().unwrap_or_default(),
     };
     let files = of.enforcer.files().load();
-    let file = files.of(host);
+    let file = files.get(host);
     Ok(CheckResult {
         robot: robot.to_owned(),
         taken_for: who.sentence(),
@@ -144,7 +144,7 @@ impl<'d> RobotName<'d> {
 
     fn rules(&self, file: &RobotsTxt, text: &str) -> RobotRules {
         match self {
-            Self::Claim(claim) => Enforcer::rules_of(file, claim, text.as_bytes()),
+            Self::Claim(claim) => Enforcer::rules_for_claim(file, claim, text.as_bytes()),
             Self::Name if text.contains([' ', '/']) => file.for_header(text),
             Self::Name => file.for_robot(text),
         }

@@ -39,7 +39,7 @@ impl ViolationDays {
         let first = last - DAYS + 1;
         let store = &state.operations().store;
         match store.evidence().violation_days(site, first * DAY_MS).await {
-            Err(error) if error.absence().is_some() => Ok(Self::default()),
+            Err(error) if error.outage().is_some() => Ok(Self::default()),
             days => Ok(Self::new(&days?, first)),
         }
     }

@@ -211,7 +211,7 @@ impl ShownFile {
         checked: Option<&CheckResult>,
         detector: &Detector,
     ) -> Option<Self> {
-        let of_host = files.of(host);
+        let of_host = files.get(host);
         // Showing another host's file next to a result would be misleading.
         let file = match checked {
             Some(_) => of_host,

@@ -72,7 +72,7 @@ impl ViolationsView {
             .violations(site, MAX_VIOLATIONS)
             .await
         {
-            Err(error) if error.absence().is_some() => Ok(Self::default()),
+            Err(error) if error.outage().is_some() => Ok(Self::default()),
             violations => Ok(Self::new(violations?, state.now_ms())),
         }
     }

@@ -214,7 +214,7 @@ async fn control_run(
 ) -> Result<bool, Problem> {
     let operations = state.operations();
     let Some(wanted) = wanted else {
-        if !operations.robot_runs.ask(site) {
+        if !operations.robot_runs.request_run(site) {
             let message = "This process has no robot for the site; configure a robot, or run it in another process.";
             return Err(Problem::conflict("no_robot", message));
         }
@@ -249,7 +249,7 @@ async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> 
     if status.held.is_none() {
         return Ok(false);
     }
-    if !state.operations().robot_runs.ask_to_accept(site) {
+    if !state.operations().robot_runs.request_acceptance(site) {
         let message = "This process has no robot for the site; accept the results where the robot runs: \
              robot-detection site-robot run --accept.";
         return Err(Problem::conflict("no_robot", message));

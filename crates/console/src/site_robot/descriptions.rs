@@ -154,7 +154,7 @@ pub(crate) async fn list_json(
 }
 
 /// Shows the description of a single page.
-pub(crate) async fn one(
+pub(crate) async fn show_description(
     State(state): State<AdminState>,
     of: RobotSite,
     Params(params): Params<UrlParam>,
@@ -173,7 +173,7 @@ pub(crate) async fn one(
 }
 
 /// Returns a single description as JSON.
-pub(crate) async fn one_json(
+pub(crate) async fn show_description_json(
     State(state): State<AdminState>,
     of: RobotSite,
     Params(params): Params<UrlParam>,

@@ -150,7 +150,7 @@ impl StatusView {
             .as_ref()
             .and_then(|robot| robot.hold().map(str::to_owned));
         let progress = robot.map(|robot| robot.handle().progress());
-        let is_wanted = operations.robot_runs.is_wanted(site);
+        let is_wanted = operations.robot_runs.is_run_requested(site);
         let is_offered = operations.robot_runs.offered().iter().any(|it| it == site);
         let live = progress
             .as_ref()

@@ -8,7 +8,7 @@ use crate::TimeZone;
 use robot_detection_traffic::summary::Count;
 use robot_detection_traffic::traffic::{Line, TimeSteps};
 
-use super::{marks::ChangeMarks, number::short};
+use super::{marks::ChangeMarks, number::abbreviate};
 
 /// The width of the drawing in SVG units.
 const WIDTH: u64 = 760;
@@ -143,7 +143,7 @@ impl AreaChart {
                 link: named.link.clone(),
                 colour: number + 1,
                 path: area(&below, &above, most),
-                total: short(*total),
+                total: abbreviate(*total),
             });
             below = above;
         }
@@ -159,7 +159,7 @@ impl AreaChart {
             ground: HEIGHT - BOTTOM,
             right: WIDTH - RIGHT,
             top: TOP,
-            most: short(most),
+            most: abbreviate(most),
             partial: partial(course),
             labels: labels(course, zone),
             words: words(layers, &times, most),
@@ -170,7 +170,7 @@ impl AreaChart {
     }
 
     /// Adds marks for configuration changes to the time axis.
-    pub(super) fn marked(self, changes: ChangeMarks) -> Self {
+    pub(super) fn with_marks(self, changes: ChangeMarks) -> Self {
         Self { changes, ..self }
     }
 
@@ -181,7 +181,7 @@ impl AreaChart {
 }
 
 /// Returns the position of a time on the axis; a time outside the period is at an end of the axis.
-pub(super) fn place(at_ms: i64, course: &TimeSteps) -> u64 {
+pub(super) fn x_position(at_ms: i64, course: &TimeSteps) -> u64 {
     let last = i64::try_from(course.steps).unwrap_or(i64::MAX) - 1;
     let length = course
         .step
@@ -199,7 +199,7 @@ fn words(layers: &[(Named, Vec<u64>, u64)], times: &[String], most: u64) -> Stri
     format!(
         "Requests over time, stacked: {}. From {first} to {last}, at most {} per interval. The table below contains the numbers.",
         names.join(", "),
-        short(most)
+        abbreviate(most)
     )
 }
 
@@ -302,7 +302,7 @@ fn step_text(start: i64, course: &TimeSteps, zone: TimeZone) -> String {
 }
 
 /// Returns the points of a sparkline as SVG coordinates.
-pub(super) fn spark(steps: &[u64]) -> String {
+pub(super) fn sparkline(steps: &[u64]) -> String {
     let most = steps.iter().copied().max().unwrap_or_default();
     let last = steps.len().saturating_sub(1) as u64;
     let mut points = String::new();
@@ -384,7 +384,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(spark(&[]), "");
-        assert_eq!(spark(&[0, 5]), "1,27 119,2");
+        assert_eq!(sparkline(&[]), "");
+        assert_eq!(sparkline(&[0, 5]), "1,27 119,2");
     }
 }

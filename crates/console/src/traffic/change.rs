@@ -1,6 +1,6 @@
 //! Changes in numbers compared with the previous period.
 
-use super::number::grouped;
+use super::number::group_digits;
 
 /// The change in a number compared with the previous period.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -34,7 +34,7 @@ impl ChangeView {
         Self {
             text,
             kind,
-            before: grouped(before),
+            before: group_digits(before),
             weight,
         }
     }

@@ -24,7 +24,7 @@ use super::{
     loaded::Traffic,
     marks::ChangeMarks,
     number::{FigureView, percent},
-    question::by,
+    question::parse_grouping,
 };
 
 /// Maximum number of rows on the page; CSV and JSON contain all rows.
@@ -75,7 +75,7 @@ pub(crate) async fn show(
     Params(params): Params<TrafficParams>,
     page: Page,
 ) -> Result<Response, Problem> {
-    let by = by(&params.by, By::ALL)?.unwrap_or(By::Robot);
+    let by = parse_grouping(&params.by, By::ALL)?.unwrap_or(By::Robot);
     let traffic = Traffic::load(&state, &params).await?;
     let changes = ChangeMarks::load(&state, &traffic).await?;
     let detector = state.operations().detector.load();
@@ -94,7 +94,7 @@ pub(crate) async fn show(
         total: FigureView::requests(all.hits, String::new()),
         bytes: FigureView::bytes(all.bytes),
         change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
-        chart: chart(&traffic, &figures, by).marked(changes),
+        chart: chart(&traffic, &figures, by).with_marks(changes),
         by: by.as_str(),
         table: table(&traffic, &known, &figures, before.as_ref(), by),
         groupings: By::ALL.iter().map(grouping).collect(),
@@ -107,7 +107,7 @@ pub(crate) async fn download(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
 ) -> Result<Response, Problem> {
-    let by = by(&params.by, By::ALL)?.unwrap_or(By::Robot);
+    let by = parse_grouping(&params.by, By::ALL)?.unwrap_or(By::Robot);
     let traffic = Traffic::load(&state, &params).await?;
     let detector = state.operations().detector.load();
     let figures = traffic.figures(&KnownRobots::new(&detector));
@@ -134,7 +134,7 @@ impl TableView {
 
 /// Returns the chart for a grouping.
 pub(super) fn chart(traffic: &Traffic, figures: &Figures<'_>, by: By) -> AreaChart {
-    let course = traffic.course();
+    let course = traffic.time_steps();
     let lines = figures.lines(by, &course);
     AreaChart::new(&lines, &course, traffic.zone, |line| Named {
         name: match by {
@@ -190,7 +190,7 @@ pub(super) fn rows(
             RowView {
                 requests: FigureView::requests(hits, traffic.question.row_link(by, &row.cells)),
                 share: percent(hits, all.hits),
-                width: width(hits, most),
+                width: bar_width(hits, most),
                 bytes: FigureView::bytes(bytes),
                 change: ChangeView::new(hits, before),
                 link: page_of(traffic, known, &row.cells, by),
@@ -215,7 +215,7 @@ fn hits_of(rows: &Rows, cells: &[Option<String>]) -> u64 {
 }
 
 /// Returns the length of a bar from 1 to 100, or 0 if there are no requests.
-pub(super) fn width(part: u64, most: u64) -> u64 {
+pub(super) fn bar_width(part: u64, most: u64) -> u64 {
     let scaled = u128::from(part) * 100 / u128::from(most.max(1));
     u64::try_from(scaled)
         .unwrap_or(100)

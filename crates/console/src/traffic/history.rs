@@ -89,7 +89,7 @@ impl History {
             ..params
         };
         match Self::read(state, &params, layers).await {
-            Err(problem) if page.is_without(&problem) => Ok(None),
+            Err(problem) if page.already_reports(&problem) => Ok(None),
             history => history.map(Some),
         }
     }
@@ -105,7 +105,7 @@ impl History {
         let changes = ChangeMarks::load(state, &traffic).await?;
         let detector = state.operations().detector.load();
         let figures = traffic.figures(&KnownRobots::new(&detector));
-        let course = traffic.course();
+        let course = traffic.time_steps();
         let lines = layers.lines(&figures, &course);
         let chart = AreaChart::new(&lines, &course, traffic.zone, |line| {
             let word = line.cells.first().cloned().flatten().unwrap_or_default();
@@ -113,7 +113,7 @@ impl History {
             Named { name: word, link }
         });
         Ok(Self {
-            chart: chart.marked(changes),
+            chart: chart.with_marks(changes),
             link: traffic.question.link("traffic", &[("by", layers.by)]),
             by: layers.by,
         })

@@ -11,7 +11,7 @@ use crate::{fields::Params, problem::Problem, rfc3339, state::AdminState};
 use robot_detection_operations::traffic::TrafficFigures;
 use robot_detection_traffic::traffic::{By, KnownRobots, Line};
 
-use super::{TrafficParams, loaded::Traffic, question::by};
+use super::{TrafficParams, loaded::Traffic, question::parse_grouping};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -49,7 +49,7 @@ pub(crate) async fn figures(
 ) -> Result<Json<TrafficFigures>, Problem> {
     let mut groupings = Vec::new();
     for word in params.by.split(',') {
-        groupings.extend(by(word, By::ALL)?);
+        groupings.extend(parse_grouping(word, By::ALL)?);
     }
     if groupings.is_empty() {
         groupings = By::ALL.to_vec();
@@ -69,11 +69,11 @@ pub(crate) async fn series(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
 ) -> Result<Json<TrafficSeries>, Problem> {
-    let by = by(&params.by, By::ALL)?.unwrap_or(By::Total);
+    let by = parse_grouping(&params.by, By::ALL)?.unwrap_or(By::Total);
     let traffic = Traffic::load(&state, &params).await?;
     let detector = state.operations().detector.load();
     let figures = traffic.figures(&KnownRobots::new(&detector));
-    let course = traffic.course();
+    let course = traffic.time_steps();
     let lines = figures.lines(by, &course);
     Ok(Json(TrafficSeries {
         since: iso(traffic.told.start),

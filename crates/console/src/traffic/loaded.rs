@@ -10,12 +10,12 @@ use crate::{TimeZone, fields::Params, problem::Problem, state::AdminState};
 use robot_detection_layer::detect::Detector;
 use robot_detection_store::store::{TrafficSeries, TrafficSpan};
 use robot_detection_traffic::traffic::{
-    Figures, KnownRobots, NONE_KNOWN, PEOPLE, TimeSteps, TrafficFilter, told,
+    Figures, KnownRobots, NONE_KNOWN, PEOPLE, TimeSteps, TrafficFilter, reported_range,
 };
 
 use super::{
     TrafficParams,
-    question::{TrafficQuestion, text, wrong},
+    question::{TrafficQuestion, invalid, text},
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -49,7 +49,7 @@ impl Traffic {
     }
 
     /// Loads the traffic of one robot, by the hour if the chart needs hours and hours are stored.
-    pub(super) async fn of_robot(
+    pub(super) async fn load_for_robot(
         state: &AdminState,
         params: &TrafficParams,
         robot: &str,
@@ -71,8 +71,8 @@ impl Traffic {
         let (store, now_ms) = (&state.operations().store, state.now_ms());
         let first = store.traffic().first_day().await?;
         let minutes = question.times.within(first, now_ms);
-        let minutes = minutes.ok_or_else(|| wrong("since must be earlier than until"))?;
-        let told = told(&minutes, now_ms);
+        let minutes = minutes.ok_or_else(|| invalid("since must be earlier than until"))?;
+        let told = reported_range(&minutes, now_ms);
         let length = told.end - told.start;
         let before = told.start - length..told.start;
         // Compared with a period that was only partly recorded, the traffic of every robot would
@@ -110,7 +110,7 @@ impl Traffic {
             if let Some(asked) = asked
                 && !known.contains(asked)
             {
-                return Err(wrong(unknown(key, known)));
+                return Err(invalid(unknown(key, known)));
             }
         }
         Ok(())
@@ -144,12 +144,12 @@ impl Traffic {
     ) -> Figures<'d> {
         match self.series.parts.get(part) {
             Some(part) => Figures::over_time(&self.series.keys, part, filter, robots.clone()),
-            None => Figures::none(robots.clone()),
+            None => Figures::empty(robots.clone()),
         }
     }
 
     /// Returns the time steps of the charts.
-    pub(super) fn course(&self) -> TimeSteps {
+    pub(super) fn time_steps(&self) -> TimeSteps {
         let part = self.series.parts.first();
         part.map_or_else(TimeSteps::default, |part| {
             TimeSteps::new(&self.told, &part.steps)
@@ -194,7 +194,7 @@ pub(crate) async fn names(
             names.robots.insert(PEOPLE.to_owned());
             names.robots
         }
-        _ => return Err(wrong("of must be one of robot, operator, visitor")),
+        _ => return Err(invalid("of must be one of robot, operator, visitor")),
     };
     let is_meant = |name: &String| name.to_lowercase().starts_with(&begun);
     let names: Vec<_> = names.into_iter().filter(is_meant).take(MAX_NAMES).collect();

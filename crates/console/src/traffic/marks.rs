@@ -4,7 +4,7 @@ use crate::{page::encode, problem::Problem, rfc3339, state::AdminState};
 use robot_detection_store::store::{AuditEntry, LastChanges};
 use robot_detection_traffic::traffic::TimeSteps;
 
-use super::{area::place, loaded::Traffic};
+use super::{area::x_position, loaded::Traffic};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -59,7 +59,7 @@ impl ChangeMarks {
     fn new(changes: &LastChanges, traffic: &Traffic) -> Self {
         let time = |at_ms| traffic.zone.exact(at_ms);
         Self {
-            marks: marks(&changes.entries, &traffic.course(), time),
+            marks: marks(&changes.entries, &traffic.time_steps(), time),
             changes: changes
                 .entries
                 .iter()
@@ -104,7 +104,7 @@ fn marks(
 ) -> Vec<MarkView> {
     let mut groups: Vec<(u64, Vec<&AuditEntry>)> = Vec::new();
     for entry in newest_first.iter().rev() {
-        let x = place(entry.at_ms, course);
+        let x = x_position(entry.at_ms, course);
         match groups.last_mut() {
             Some((of, entries)) if x < *of + APART => entries.push(entry),
             _ => groups.push((x, vec![entry])),

@@ -32,7 +32,7 @@ impl<'s> DescribedPages<'s> {
     }
 
     /// Marks the rows that contain requests from redirected robots for paths without a description.
-    pub(super) async fn mark(&self, rows: &mut [RowView]) -> Result<(), Problem> {
+    pub(super) async fn mark_missing(&self, rows: &mut [RowView]) -> Result<(), Problem> {
         for row in rows {
             if row.figure.robots() > 0
                 && row.figure.count.redirects > 0

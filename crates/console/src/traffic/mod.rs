@@ -27,7 +27,7 @@ pub(super) use history::History;
 pub(super) use json::{TrafficSeries, figures as figures_json, series as series_json};
 pub(super) use loaded::{NamesAnswer, names};
 pub(super) use now::{show as now, top};
-pub(super) use number::grouped;
+pub(super) use number::group_digits;
 pub(super) use paths_page::{
     PATHS, PathsAnswer, download as paths_csv, json as paths_json, show as paths,
 };

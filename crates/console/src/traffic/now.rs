@@ -21,14 +21,14 @@ use robot_detection_traffic::traffic::{
 
 use super::{
     TrafficParams,
-    area::{AreaChart, Named, spark},
+    area::{AreaChart, Named, sparkline},
     bar::BarView,
     change::ChangeView,
     explore::{RowView, rows},
     loaded::Traffic,
     marks::ChangeMarks,
     number::{FigureView, percent},
-    question::by,
+    question::parse_grouping,
     sentences::{Sentence, sentences},
 };
 
@@ -105,19 +105,19 @@ pub(crate) async fn show(
         Ok(loaded) => Some(loaded),
         // The page must report the database outage instead of failing because traffic figures are
         // missing.
-        Err(problem) if page.is_without(&problem) => None,
+        Err(problem) if page.already_reports(&problem) => None,
         Err(problem) => return Err(problem),
     };
     let front = first_front(&state);
     let in_need = |source: &&SourceView| source.held.is_some() || source.failure.is_some();
     let own = needs(&state).await?;
     let needs = sources.iter().filter(in_need).count() + usize::from(front.is_some()) + own.len();
-    let asked = by(&params.by, STACKED)?.unwrap_or(By::Purpose);
+    let asked = parse_grouping(&params.by, STACKED)?.unwrap_or(By::Purpose);
     let detector = state.operations().detector.load();
     Ok(html(&NowPage {
         now: traffic.map(|(traffic, changes)| {
             let mut now = NowView::new(&traffic, asked, needs, &state, &detector);
-            now.chart = now.chart.marked(changes);
+            now.chart = now.chart.with_marks(changes);
             now
         }),
         filtering: of.map_or_else(
@@ -159,7 +159,7 @@ async fn load(
 
 fn first_front(state: &AdminState) -> Option<String> {
     let sites = state.operations().sites.load();
-    sites.iter().find_map(AdminSite::ask_front)
+    sites.iter().find_map(AdminSite::masking_proxy)
 }
 
 impl NowView {
@@ -174,10 +174,10 @@ impl NowView {
         let figures = traffic.figures(&known);
         let before = traffic.figures_before(&known);
         let question = &traffic.question;
-        let course = traffic.course();
+        let course = traffic.time_steps();
         let by_word = by.as_str();
         let own = [("by", if by == By::Purpose { "" } else { by_word })];
-        let words = question.before_words();
+        let words = question.previous_period_text();
         let said = sentences(&figures, before.as_ref(), &words, needs);
         Self {
             bar: BarView::new("overview", &own, traffic, state),
@@ -268,7 +268,7 @@ fn tiles(
             note,
             figure: FigureView::requests(now, link),
             change: ChangeView::new(now, before.map(total)),
-            spark: spark(&steps),
+            spark: sparkline(&steps),
         }
     };
     vec![

@@ -20,8 +20,8 @@ impl FigureView {
     pub(super) fn requests(value: u64, link: String) -> Self {
         Self {
             value,
-            short: short(value),
-            exact: grouped(value),
+            short: abbreviate(value),
+            exact: group_digits(value),
             link,
         }
     }
@@ -31,14 +31,14 @@ impl FigureView {
         Self {
             value,
             short: bytes(value),
-            exact: format!("{}{THIN}bytes", grouped(value)),
+            exact: format!("{}{THIN}bytes", group_digits(value)),
             link: String::new(),
         }
     }
 }
 
 /// Returns a number as text, with thousands separators.
-pub(crate) fn grouped(value: u64) -> String {
+pub(crate) fn group_digits(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -51,9 +51,9 @@ pub(crate) fn grouped(value: u64) -> String {
 }
 
 /// Returns a number as text, with at most four digits and a unit.
-pub(super) fn short(value: u64) -> String {
+pub(super) fn abbreviate(value: u64) -> String {
     if value < 10_000 {
-        return grouped(value);
+        return group_digits(value);
     }
     scaled(value, 1_000, &["", "k", "M", "G", "T", "P", "E"])
 }
@@ -112,9 +112,9 @@ mod tests {
             (1_250_000, "1.2 M"),
             (u64::MAX, "18.4 E"),
         ] {
-            assert_eq!(plain(&short(value)), expected);
+            assert_eq!(plain(&abbreviate(value)), expected);
         }
-        assert_eq!(plain(&grouped(1_234_567)), "1 234 567");
+        assert_eq!(plain(&group_digits(1_234_567)), "1 234 567");
         assert_eq!(plain(&bytes(512)), "512 B");
         assert_eq!(plain(&bytes(1_536)), "1.5 KiB");
         assert_eq!(plain(&percent(1, 10_000)), "< 0.1 %");

@@ -28,7 +28,7 @@ use super::{
     bar::{BarView, InputView, PresetView, SelectView},
     missing::DescribedPages,
     paths_table::{CountsView, TableView},
-    question::{Period, TIMES, TrafficQuestion, text, wrong},
+    question::{Period, TIMES, TrafficQuestion, invalid, text},
 };
 
 /// The query parameters of the page and of its JSON and CSV versions.
@@ -99,7 +99,7 @@ pub(crate) async fn show(
     if let Some(site) = asked.site()
         && let Some(described) = DescribedPages::of(&state, site).await?
     {
-        described.mark(&mut view.paths.rows).await?;
+        described.mark_missing(&mut view.paths.rows).await?;
     }
     Ok(html(&PathsPage {
         page,
@@ -182,11 +182,11 @@ impl PathSelection {
         let is_path = |path: &String| path.starts_with(['/', '*']);
         if path.as_ref().is_some_and(|path| !is_path(path)) {
             let told = "path must be a path such as /docs/start.html or a pattern such as /docs/*";
-            return Err(wrong(told));
+            return Err(invalid(told));
         }
         let first = store.traffic().first_day().await?;
         let minutes = question.times.within(first, now_ms);
-        let minutes = minutes.ok_or_else(|| wrong("since must be earlier than until"))?;
+        let minutes = minutes.ok_or_else(|| invalid("since must be earlier than until"))?;
         let site = question.filter.site.as_deref();
         let sums: PathSums = store.traffic().paths(minutes, site, now_ms).await?;
         let known = state.operations().sites.load();
@@ -196,7 +196,7 @@ impl PathSelection {
             && !sites.contains(site)
         {
             let names: Vec<_> = sites.into_iter().collect();
-            return Err(wrong(format!("site must be one of {}", names.join(", "))));
+            return Err(invalid(format!("site must be one of {}", names.join(", "))));
         }
         let filter = PathFilter {
             robot: question.filter.robot.clone(),

@@ -2,7 +2,7 @@
 
 use robot_detection_traffic::traffic::{PathFigure, PathFigures, PathGroup};
 
-use super::number::grouped;
+use super::number::group_digits;
 
 /// A table of the rows that have the most requests.
 pub(super) struct TableView {
@@ -53,7 +53,7 @@ impl TableView {
         let most = rows.iter().map(|row| row.count.requests).max().unwrap_or(1);
         let more = match all - rows.len() {
             0 => String::new(),
-            more => grouped(more as u64),
+            more => group_digits(more as u64),
         };
         let row = |figure: PathFigure| {
             let is_rest = figure.name == filter && filter.ends_with('*');
@@ -75,16 +75,16 @@ impl CountsView {
     pub(super) fn new(figure: &PathFigure) -> Self {
         let count = &figure.count;
         Self {
-            requests: grouped(count.requests),
+            requests: group_digits(count.requests),
             bound: match figure.more {
                 0 => String::new(),
-                more => format!("at most {} more", grouped(more)),
+                more => format!("at most {} more", group_digits(more)),
             },
-            robots: grouped(figure.robots()),
-            people: grouped(figure.people),
-            redirects: grouped(count.redirects),
-            client_errors: grouped(count.client_errors),
-            server_errors: grouped(count.server_errors),
+            robots: group_digits(figure.robots()),
+            people: group_digits(figure.people),
+            redirects: group_digits(count.redirects),
+            client_errors: group_digits(count.client_errors),
+            server_errors: group_digits(count.server_errors),
             has_server_errors: count.server_errors > 0,
         }
     }

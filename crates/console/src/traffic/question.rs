@@ -150,7 +150,7 @@ impl TrafficQuestion {
     }
 
     /// Returns a text for the previous period, such as "in the previous 24 hours".
-    pub(super) fn before_words(&self) -> String {
+    pub(super) fn previous_period_text(&self) -> String {
         match &self.time {
             Period::Word("1h") => "in the previous hour".to_owned(),
             Period::Word(word) => {
@@ -187,7 +187,7 @@ fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(Period, TimeRan
         return Ok((Period::Word(word), TimeRange { since, until: None }));
     }
     if !params.time.trim().is_empty() {
-        return Err(wrong("time must not be combined with since or until"));
+        return Err(invalid("time must not be combined with since or until"));
     }
     let times = TimeRange {
         since: match since {
@@ -204,12 +204,14 @@ fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(Period, TimeRan
 }
 
 fn moment(key: &str, text: &str, zone: TimeZone) -> Result<Moment, Problem> {
-    Moment::parse(text, zone.zone()).map_err(|told| wrong(format!("{key}: {told}")))
+    Moment::parse(text, zone.zone()).map_err(|told| invalid(format!("{key}: {told}")))
 }
 
 pub(super) fn text(key: &str, value: &str) -> Result<Option<String>, Problem> {
     if value.len() > MAX_BYTES {
-        return Err(wrong(format!("{key} must have at most {MAX_BYTES} bytes")));
+        return Err(invalid(format!(
+            "{key} must have at most {MAX_BYTES} bytes"
+        )));
     }
     Ok(Some(value.to_owned()).filter(|value| !value.is_empty()))
 }
@@ -226,11 +228,14 @@ fn word<'w>(
     if words.contains(&&*value) {
         return Ok(Some(value));
     }
-    Err(wrong(format!("{key} must be one of {}", words.join(", "))))
+    Err(invalid(format!(
+        "{key} must be one of {}",
+        words.join(", ")
+    )))
 }
 
 /// Parses the word for a grouping, which must be one of `allowed`.
-pub(super) fn by(value: &str, allowed: &[By]) -> Result<Option<By>, Problem> {
+pub(super) fn parse_grouping(value: &str, allowed: &[By]) -> Result<Option<By>, Problem> {
     let words = allowed.iter().map(|by| by.as_str());
     Ok(word("by", value, words)?.and_then(|word| By::from_word(&word)))
 }
@@ -252,7 +257,7 @@ fn purpose_words() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the problem for an invalid query parameter.
-pub(super) fn wrong(told: impl Into<String>) -> Problem {
+pub(super) fn invalid(told: impl Into<String>) -> Problem {
     Problem::invalid(told)
 }
 

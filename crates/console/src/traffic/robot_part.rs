@@ -13,7 +13,7 @@ use super::{
     loaded::Traffic,
     marks::ChangeMarks,
     number::FigureView,
-    question::{by, wrong},
+    question::{invalid, parse_grouping},
     robots_page::seen,
 };
 
@@ -46,8 +46,8 @@ impl RobotTraffic {
         path: &str,
     ) -> Result<Self, Problem> {
         refuse_others(params, id)?;
-        let stacked = by(&params.by, STACKED)?.unwrap_or(By::Decision);
-        let traffic = Traffic::of_robot(state, params, id).await?;
+        let stacked = parse_grouping(&params.by, STACKED)?.unwrap_or(By::Decision);
+        let traffic = Traffic::load_for_robot(state, params, id).await?;
         let changes = ChangeMarks::load(state, &traffic).await?;
         let detector = state.operations().detector.load();
         let known = KnownRobots::new(&detector);
@@ -69,7 +69,7 @@ impl RobotTraffic {
             change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
             seen,
             seen_exact,
-            chart: chart(&traffic, &figures, stacked).marked(changes),
+            chart: chart(&traffic, &figures, stacked).with_marks(changes),
             by: stacked.as_str(),
             stacks: STACKED
                 .iter()
@@ -103,7 +103,7 @@ fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
         ("visitors", &params.visitors),
     ] {
         if !value.is_empty() && value != id {
-            return Err(wrong(format!("{key} is not supported on a robot's page")));
+            return Err(invalid(format!("{key} is not supported on a robot's page")));
         }
     }
     Ok(())

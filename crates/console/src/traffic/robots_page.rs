@@ -22,10 +22,10 @@ use super::{
     TrafficParams,
     bar::BarView,
     change::ChangeView,
-    explore::width,
+    explore::bar_width,
     loaded::Traffic,
     number::FigureView,
-    question::{TrafficQuestion, by, wrong},
+    question::{TrafficQuestion, invalid, parse_grouping},
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -106,8 +106,8 @@ pub(crate) async fn list(
     Params(params): Params<TrafficParams>,
     page: Page,
 ) -> Result<Response, Problem> {
-    let by = by(&params.by, GROUPINGS)?.unwrap_or(By::Robot);
-    let sorting = Sorting::parse(COLUMNS, &params.sort, &params.dir).map_err(wrong)?;
+    let by = parse_grouping(&params.by, GROUPINGS)?.unwrap_or(By::Robot);
+    let sorting = Sorting::parse(COLUMNS, &params.sort, &params.dir).map_err(invalid)?;
     let traffic = Traffic::load(&state, &params).await?;
     let detector = state.operations().detector.load();
     let known = KnownRobots::new(&detector);
@@ -298,7 +298,7 @@ pub(super) fn seen(step: Option<&TrafficStep>, traffic: &Traffic) -> (String, St
 fn verdicts(sums: &Sums<'_>, link: impl Fn(&str) -> String) -> Vec<VerdictView> {
     let mut x = 0;
     let view = |(word, hits): (&String, &u64)| {
-        let width = width(*hits, sums.count.hits).min(100 - x);
+        let width = bar_width(*hits, sums.count.hits).min(100 - x);
         let view = VerdictView {
             word: word.clone(),
             figure: FigureView::requests(*hits, link(word)),

@@ -6,7 +6,7 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::policy::Action;
 use robot_detection_traffic::traffic::Figures;
 
-use super::number::grouped;
+use super::number::group_digits;
 
 /// Minimum number of requests from a robot before a change in its traffic is reported.
 const MIN_REQUESTS: u64 = 100;
@@ -97,12 +97,12 @@ fn impostors(robots: &BTreeMap<String, Compared>) -> Vec<Sentence> {
     let sentence = |(id, robot): &(&String, &Compared)| {
         let requests = match robot.spoofed {
             1 => "1 request".to_owned(),
-            many => format!("{} requests", grouped(many)),
+            many => format!("{} requests", group_digits(many)),
         };
         let were = if robot.spoofed == 1 { "was" } else { "were" };
         let passed = match robot.let_through {
             0 => String::new(),
-            passed => format!(", and {} got the page", grouped(passed)),
+            passed => format!(", and {} got the page", group_digits(passed)),
         };
         Sentence {
             text: format!(
@@ -125,13 +125,13 @@ fn more(robots: &BTreeMap<String, Compared>, before_words: &str) -> Vec<Sentence
         .collect();
     found.sort_by_key(|(_, robot)| std::cmp::Reverse(robot.now - robot.before));
     let sentence = |(id, robot): &(&String, &Compared)| {
-        let (name, now) = (&robot.name, grouped(robot.now));
+        let (name, now) = (&robot.name, group_digits(robot.now));
         let text = match (robot.before, tenths(robot)) {
             (0, _) => format!("{name} sent {now} requests, and none {before_words}."),
             (_, tenths @ 100..) => {
                 format!(
                     "{name} sent {} times as many requests as {before_words}.",
-                    grouped(tenths / 10)
+                    group_digits(tenths / 10)
                 )
             }
             (_, tenths) => {
@@ -149,7 +149,7 @@ fn silent(robots: &BTreeMap<String, Compared>, before_words: &str) -> Vec<Senten
     let mut found: Vec<_> = robots.iter().filter(|(_, robot)| is_gone(robot)).collect();
     found.sort_by_key(|(_, robot)| std::cmp::Reverse(robot.before));
     let sentence = |(id, robot): &(&String, &Compared)| {
-        let before = grouped(robot.before);
+        let before = group_digits(robot.before);
         let text = format!(
             "{} sent no requests; it sent {before} {before_words}.",
             robot.name

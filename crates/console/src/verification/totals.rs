@@ -43,7 +43,7 @@ impl Verdicts {
             .series(&day, None, now_ms)
             .await
         {
-            Err(error) if error.absence().is_some() => Ok(Self::default()),
+            Err(error) if error.outage().is_some() => Ok(Self::default()),
             series => Ok(Self::new(&series?)),
         }
     }
@@ -52,7 +52,7 @@ impl Verdicts {
         let mut robots = BTreeMap::<String, TotalsView>::new();
         let steps = series.parts.iter().flat_map(|part| &part.steps);
         for cell in steps.flat_map(|step| &step.cells) {
-            let key = series.keys.get(cell.place());
+            let key = series.keys.get(cell.key_index());
             if let Some(key) = key.filter(|key| key.kind == Kind::Listed.as_str()) {
                 let counts = robots.entry(key.robot.clone()).or_default();
                 counts.count(&key.verdict, cell.requests);
@@ -64,7 +64,7 @@ impl Verdicts {
     }
 
     /// Returns the counts of one robot if the robot sent any requests.
-    pub(crate) fn of_robot(&self, id: &str) -> Option<TotalsView> {
+    pub(crate) fn for_robot(&self, id: &str) -> Option<TotalsView> {
         self.robots.get(id).copied()
     }
 

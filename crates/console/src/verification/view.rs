@@ -83,7 +83,7 @@ impl View {
             methods: words(&methods),
             kept_days: state.operations().traffic.evidence_days(),
             is_counted: state.operations().traffic.is_kept(),
-            resolver_is_doubted: dns.is_some_and(DnsProver::is_doubted),
+            resolver_is_doubted: dns.is_some_and(DnsProver::is_unreliable),
             totals: verdicts.total(),
             pending: verifier.pending(),
             robot,
@@ -163,7 +163,7 @@ async fn impostors(state: &AdminState) -> Result<Vec<StoredEvidence>, Problem> {
         ..EvidenceQuery::default()
     };
     match state.operations().store.evidence().list(&query).await {
-        Err(error) if error.absence().is_some() => Ok(Vec::new()),
+        Err(error) if error.outage().is_some() => Ok(Vec::new()),
         kept => Ok(kept?),
     }
 }

@@ -95,14 +95,14 @@ impl AcceptLoop {
             // The shared permit is taken after the accept, because a listener without clients must
             // not hold one.
             let shared_permit = match &self.shared_permits {
-                Some(permits) => permits.take().await,
+                Some(permits) => permits.acquire().await,
                 None => None,
             };
             let (slot, other) = self.runtimes.assign(runtime);
             let permit = ConnectionPermit::new(permit, slot, self.shared.counts.accept());
             let permit = permit.with_shared(shared_permit);
             let (shared, service) = (Arc::clone(&self.shared), service.clone());
-            let reads_eagerly = eager_read::should_try();
+            let reads_eagerly = eager_read::should_read_eagerly();
             let stream = Transport::new(accepted, reads_eagerly);
             let connection = connection::serve(shared, stream, peer, permit, service);
             let mut connection = boxed(connection, room.take());

@@ -142,7 +142,7 @@ impl Certificate {
     }
 
     /// Logs a warning if the certificate has expired, expires soon, or is not valid yet.
-    pub(super) fn warn_of_time(&self, file: &Path) {
+    pub(super) fn warn_if_renewal_due(&self, file: &Path) {
         let now = UnixTime::now().as_secs();
         let file = file.display();
         let Validity {
@@ -167,11 +167,11 @@ impl Validity {
         Self {
             // webpki exposes the validity period only in errors, so the earliest and the latest
             // time are tried.
-            not_before: match time_trouble(certificate, at(0)) {
+            not_before: match validity_error(certificate, at(0)) {
                 Some(webpki::Error::CertNotValidYet { not_before, .. }) => not_before.as_secs(),
                 _ => 0,
             },
-            not_after: match time_trouble(certificate, at(u64::MAX)) {
+            not_after: match validity_error(certificate, at(u64::MAX)) {
                 Some(webpki::Error::CertExpired { not_after, .. }) => not_after.as_secs(),
                 _ => 0,
             },
@@ -227,7 +227,7 @@ fn wrong(file: &Path, reason: impl Into<String>) -> CertificateError {
 
 /// Returns the error if a certificate is not valid at the given time; webpki checks the time before
 /// the issuer.
-pub(super) fn time_trouble(
+pub(super) fn validity_error(
     certificate: &EndEntityCert<'_>,
     time: UnixTime,
 ) -> Option<webpki::Error> {

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
 use ipnet::IpNet;
 
 use super::{
-    fields::{begins_as, is_spelling_of},
+    fields::{is_variant_of, starts_with_variant},
     forwarded::{self, Element},
     peer_table::PeerTable,
     proxy_set::ProxySet,
@@ -116,7 +116,7 @@ impl TrustedProxies {
 
     /// Adds a set of proxy addresses that may change at run time.
     #[must_use]
-    pub fn with(mut self, set: ProxySet) -> Self {
+    pub fn with_proxies(mut self, set: ProxySet) -> Self {
         self.sets.push(set);
         self
     }
@@ -204,7 +204,7 @@ impl TrustedProxies {
         };
         let mut is_misspelt = false;
         let is_wrong = |name: &&HeaderName| {
-            is_spelling_of(name.as_str().as_bytes(), wanted.as_str().as_bytes())
+            is_variant_of(name.as_str().as_bytes(), wanted.as_str().as_bytes())
                 && !(is_trusted && *name == wanted)
         };
         while let Some(name) = headers.keys().find(is_wrong).cloned() {
@@ -362,7 +362,7 @@ impl ClientAddr {
     /// Creates a client address that was reported by a trusted party.
     ///
     /// `https` specifies whether the client used HTTPS, if this is known.
-    pub fn told(client: IpAddr, https: Option<bool>) -> Self {
+    pub fn reported(client: IpAddr, https: Option<bool>) -> Self {
         let client = client.to_canonical();
         Self {
             client,
@@ -442,9 +442,9 @@ pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
         // request.
         Some(b'f') => name == b"forwarded",
         Some(b'x') => {
-            begins_as(name, b"x-forwarded")
-                || begins_as(name, b"x-original-")
-                || is_spelling_of(name, b"x-real-ip")
+            starts_with_variant(name, b"x-forwarded")
+                || starts_with_variant(name, b"x-original-")
+                || is_variant_of(name, b"x-real-ip")
         }
         _ => false,
     }

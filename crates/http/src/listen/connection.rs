@@ -88,7 +88,7 @@ impl Shared {
     /// Counts and reports a request that ended its connection because it could not be parsed.
     fn ended(&self, error: &hyper::Error, origin: Origin) {
         if let Some(status) = refused_status(error) {
-            self.refused(&RefusedRequest {
+            self.report_refusal(&RefusedRequest {
                 client: origin.peer.ip(),
                 status,
                 request: None,
@@ -109,7 +109,7 @@ impl Shared {
     }
 
     /// Counts and reports a request that the listener refused.
-    pub(super) fn refused(&self, refused: &RefusedRequest<'_>) {
+    pub(super) fn report_refusal(&self, refused: &RefusedRequest<'_>) {
         self.counts.count_refused(refused.status);
         if let Some(log) = &self.refusal_observer {
             log.refused(refused);
@@ -222,7 +222,7 @@ async fn open(
         is_counted = client.is_some() && !origin.trusted;
     }
     let permit = if is_counted {
-        let address = shared.addresses.take(origin.peer.ip());
+        let address = shared.addresses.acquire(origin.peer.ip());
         permit.with_address(address.map_err(|_| ErrorKind::QuotaExceeded)?)
     } else {
         permit
@@ -258,7 +258,7 @@ async fn proxied_client(
         return Err(ErrorKind::PermissionDenied.into());
     }
     let (source, rest) = proxy_protocol::read(stream).await?;
-    stream.unread(rest);
+    stream.put_back(rest);
     Ok(match source {
         ProxySource::Client(addr) => Some(Peer::Tcp(addr).addr()),
         ProxySource::Unknown | ProxySource::Local => None,

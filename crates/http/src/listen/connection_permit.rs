@@ -86,7 +86,7 @@ impl AddressLimits {
         }
     }
 
-    pub(super) fn take(
+    pub(super) fn acquire(
         self: &Arc<Self>,
         addr: IpAddr,
     ) -> Result<Option<AddressPermit>, TooManyConnections> {
@@ -146,13 +146,15 @@ mod tests {
     fn address_is_limited_and_regains_its_permits() {
         let addresses = Arc::new(AddressLimits::new(2));
         let one = "192.0.2.1".parse().unwrap();
-        let first = addresses.take(one).unwrap();
-        let second = addresses.take("::ffff:192.0.2.1".parse().unwrap()).unwrap();
-        assert_eq!(addresses.take(one).unwrap_err(), TooManyConnections);
-        assert!(addresses.take("192.0.2.2".parse().unwrap()).is_ok());
+        let first = addresses.acquire(one).unwrap();
+        let second = addresses
+            .acquire("::ffff:192.0.2.1".parse().unwrap())
+            .unwrap();
+        assert_eq!(addresses.acquire(one).unwrap_err(), TooManyConnections);
+        assert!(addresses.acquire("192.0.2.2".parse().unwrap()).is_ok());
         drop(first);
-        let third = addresses.take(one).unwrap();
-        assert_eq!(addresses.take(one).unwrap_err(), TooManyConnections);
+        let third = addresses.acquire(one).unwrap();
+        assert_eq!(addresses.acquire(one).unwrap_err(), TooManyConnections);
         drop((second, third));
         assert!(addresses.counts.lock().unwrap().is_empty());
     }
@@ -160,10 +162,14 @@ mod tests {
     #[test]
     fn ipv6_counts_by_64_bits() {
         let addresses = Arc::new(AddressLimits::new(1));
-        let _permit = addresses.take("2001:db8::1".parse().unwrap()).unwrap();
+        let _permit = addresses.acquire("2001:db8::1".parse().unwrap()).unwrap();
         let next = "2001:db8::ffff:ffff:ffff:ffff".parse().unwrap();
-        assert_eq!(addresses.take(next).unwrap_err(), TooManyConnections);
-        assert!(addresses.take("2001:db8:0:1::1".parse().unwrap()).is_ok());
+        assert_eq!(addresses.acquire(next).unwrap_err(), TooManyConnections);
+        assert!(
+            addresses
+                .acquire("2001:db8:0:1::1".parse().unwrap())
+                .is_ok()
+        );
     }
 
     #[test]
@@ -171,7 +177,7 @@ mod tests {
         let addresses = Arc::new(AddressLimits::new(0));
         assert!(
             addresses
-                .take("192.0.2.1".parse().unwrap())
+                .acquire("192.0.2.1".parse().unwrap())
                 .unwrap()
                 .is_none()
         );

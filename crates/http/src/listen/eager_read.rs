@@ -22,7 +22,7 @@ thread_local! {
 }
 
 /// Returns `true` if the next connection should be read before its socket is known to be readable.
-pub(super) fn should_try() -> bool {
+pub(super) fn should_read_eagerly() -> bool {
     if MISSED.get() < MAX_MISSES {
         return true;
     }
@@ -32,7 +32,7 @@ pub(super) fn should_try() -> bool {
 }
 
 /// Records whether an eager read has found data.
-pub(super) fn record(has_found: bool) {
+pub(super) fn record_result(has_found: bool) {
     let missed = MISSED.get();
     MISSED.set(if has_found {
         missed.saturating_sub(HIT_WEIGHT)
@@ -49,9 +49,9 @@ mod tests {
     /// request.
     fn reads_eagerly(connections: u32, one_in: u32) -> u32 {
         let reads_eagerly = |number: &u32| {
-            let is_worth_it = should_try();
+            let is_worth_it = should_read_eagerly();
             if is_worth_it {
-                record(number.is_multiple_of(one_in));
+                record_result(number.is_multiple_of(one_in));
             }
             is_worth_it
         };

@@ -97,40 +97,40 @@ pub(super) fn is_misspelt(name: &HeaderName) -> bool {
 /// detector identifies a visitor (RFC 3875 §4.1.18).
 pub fn is_misspelt_identity(name: &HeaderName) -> bool {
     let text = name.as_str().as_bytes();
-    let begins = |prefix: &&str| begins_as(text, prefix.as_bytes());
+    let begins = |prefix: &&str| starts_with_variant(text, prefix.as_bytes());
     is_misspelt(name) && IDENTITY_PREFIXES.iter().any(begins)
 }
 
 /// Returns `true` if a header, in any spelling, frames a request, identifies its client or affects
 /// the decision.
 pub(crate) fn is_guarded(name: &[u8]) -> bool {
-    let is_name = |other: &&str| is_spelling_of(name, other.as_bytes());
+    let is_name = |other: &&str| is_variant_of(name, other.as_bytes());
     NAMES.iter().any(is_name)
         || PREFIXES
             .iter()
-            .any(|prefix| begins_as(name, prefix.as_bytes()))
+            .any(|prefix| starts_with_variant(name, prefix.as_bytes()))
 }
 
 /// Returns `true` if `Connection` names a header that identifies a visitor.
 ///
 /// A proxy removes the headers that `Connection` names (RFC 9110 §7.6.1), so the proxy and the
 /// server behind it would see different visitors. No client has a legitimate reason for this.
-pub fn withholds<'v>(lines: impl Iterator<Item = &'v HeaderValue>) -> bool {
+pub fn hides_identity<'v>(lines: impl Iterator<Item = &'v HeaderValue>) -> bool {
     let mut options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     options.any(|option| {
         let option = option.trim_ascii().to_ascii_lowercase();
-        let begins = |prefix: &&str| begins_as(&option, prefix.as_bytes());
+        let begins = |prefix: &&str| starts_with_variant(&option, prefix.as_bytes());
         option == b"user-agent" || IDENTITY_PREFIXES.iter().any(begins)
     })
 }
 
 /// Returns `true` if a name is a variant spelling of another name.
-pub(crate) fn is_spelling_of(name: &[u8], other: &[u8]) -> bool {
-    name.len() == other.len() && begins_as(name, other)
+pub(crate) fn is_variant_of(name: &[u8], other: &[u8]) -> bool {
+    name.len() == other.len() && starts_with_variant(name, other)
 }
 
 /// Returns `true` if a name starts with a variant spelling of a prefix.
-pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
+pub(crate) fn starts_with_variant(name: &[u8], prefix: &[u8]) -> bool {
     let is_like = |(byte, right): (&u8, &u8)| byte == right || (*right == b'-' && is_odd(*byte));
     name.len() >= prefix.len() && name.iter().zip(prefix).all(is_like)
 }

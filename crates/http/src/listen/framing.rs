@@ -145,7 +145,7 @@ impl RequestFraming {
     }
 
     /// Returns `true` if the following bytes are malformed or ambiguous and must not be read.
-    pub fn is_over(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         matches!(self.state, State::Over)
     }
 
@@ -156,7 +156,7 @@ impl RequestFraming {
 
     /// Returns `true` if the last request head leaves the end of its body ambiguous, so that
     /// reading stops.
-    pub(super) fn is_unclear(&self) -> bool {
+    pub(super) fn is_ambiguous(&self) -> bool {
         self.is_unclear
     }
 
@@ -442,7 +442,7 @@ mod tests {
         for piece in bytes.chunks(piece) {
             read.extend_from_slice(&framing.follow(piece));
         }
-        (read, framing.is_over(), framing.heads())
+        (read, framing.has_ended(), framing.heads())
     }
 
     #[test]
@@ -549,7 +549,7 @@ mod tests {
         framing.follow(b"\r\nContent-Length: ");
         framing.follow(&[b'0'; 1000]);
         framing.follow(b"5\r\n\r\n");
-        assert!(framing.is_over(), "a length beyond the kept part");
+        assert!(framing.has_ended(), "a length beyond the kept part");
     }
 
     proptest! {

@@ -159,7 +159,7 @@ impl<C, I> Gathered<C, I> {
     }
 
     /// Calls a function with the connection, for example to shut the connection down.
-    pub(super) fn with(self: Pin<&mut Self>, change: impl FnOnce(Pin<&mut C>)) {
+    pub(super) fn update(self: Pin<&mut Self>, change: impl FnOnce(Pin<&mut C>)) {
         change(self.project().connection);
     }
 }

@@ -84,7 +84,7 @@ impl WaitGuard {
     fn set(&mut self, is_waiting: bool) {
         if self.is_waiting != is_waiting {
             self.is_waiting = is_waiting;
-            self.activity.body_waits(is_waiting);
+            self.activity.set_body_waiting(is_waiting);
         }
     }
 }
@@ -116,17 +116,17 @@ where
             Some(Ok(frame)) => frame,
             Some(Err(error)) => return Poll::Ready(Some(Err(BodyError::Client(error.into())))),
             None => {
-                this.waiting.activity.body_ends();
+                this.waiting.activity.end_body();
                 return Poll::Ready(None);
             }
         };
         // A reader may stop after the last frame without polling for the end of the body.
         if is_end || frame.is_trailers() {
-            this.waiting.activity.body_ends();
+            this.waiting.activity.end_body();
         }
         if let Some(data) = frame.data_ref() {
             let len = data.remaining();
-            this.waiting.activity.body_came(len);
+            this.waiting.activity.record_body_bytes(len);
             match this.left.checked_sub(len as u64) {
                 Some(left) => *this.left = left,
                 None => return Poll::Ready(Some(Err(BodyError::TooLarge(*this.max_bytes)))),

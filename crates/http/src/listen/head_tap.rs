@@ -12,7 +12,7 @@ use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    framing::RequestFraming, idle::Activity, settings::ListenSettings, stream::read_again,
+    framing::RequestFraming, idle::Activity, settings::ListenSettings, stream::read_put_back,
 };
 
 /// A stream whose requests are checked while they are read.
@@ -87,7 +87,7 @@ impl HeadScanner {
         if self.framing.longest_line() > self.max_line_bytes {
             heads.is_long.store(true, Relaxed);
         }
-        if self.framing.is_unclear() {
+        if self.framing.is_ambiguous() {
             heads.unclear.store(number(self.framing.heads()), Relaxed);
         }
         // Other servers may parse these bytes as a request, so the connection ends (RFC 9112
@@ -100,7 +100,7 @@ impl HeadScanner {
 
     /// Returns `true` if no more bytes of the stream may be read.
     fn is_over(&self) -> bool {
-        self.framing.is_over() && !self.activity.head_flags.is_over.load(Relaxed)
+        self.framing.has_ended() && !self.activity.head_flags.is_over.load(Relaxed)
     }
 }
 
@@ -118,7 +118,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if !this.followed.is_empty() {
-            read_again(&mut this.followed, buf);
+            read_put_back(&mut this.followed, buf);
             return Poll::Ready(Ok(()));
         }
         if this.tap.as_ref().is_some_and(HeadScanner::is_over) {
@@ -128,7 +128,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
         if this.unread.is_empty() {
             ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
         } else {
-            read_again(&mut this.unread, buf);
+            read_put_back(&mut this.unread, buf);
         }
         let Some(tap) = &mut this.tap else {
             return Poll::Ready(Ok(()));
@@ -144,7 +144,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
             Cow::Owned(followed) => {
                 buf.set_filled(before);
                 this.followed.extend_from_slice(&followed);
-                read_again(&mut this.followed, buf);
+                read_put_back(&mut this.followed, buf);
             }
         }
         Poll::Ready(Ok(()))

@@ -61,7 +61,7 @@ pub(super) async fn serve<S: HttpService>(
         let builder = http2_builder(settings, &shared.tasks);
         let connection = Gathered::new(io, |io| builder.serve_connection(io, service));
         let finish = |connection: Pin<&mut Gathered<_, _>>| {
-            connection.with(http2::Connection::graceful_shutdown);
+            connection.update(http2::Connection::graceful_shutdown);
         };
         // The state is boxed, because it is much larger than that of HTTP/1 and would enlarge
         // HTTP/1 connections.

@@ -44,12 +44,12 @@ pub(super) struct Activity {
     /// Whether the connection ends with the response to the last request.
     ends: AtomicBool,
     /// The properties of the request heads that were read (HTTP/1 only).
-    pub(super) head_flags: HeadFlags,
+    pub(super) head_flags: RequestHeadFlags,
 }
 
 /// The properties of the request heads on one HTTP/1 connection that hyper does not expose.
 #[derive(Debug, Default)]
-pub(super) struct HeadFlags {
+pub(super) struct RequestHeadFlags {
     /// Whether a line of a request head exceeded the size limit.
     pub(super) is_long: AtomicBool,
     /// Whether the connection has become a tunnel and carries no more requests.
@@ -71,25 +71,25 @@ impl Activity {
         self.is_multiplexed
     }
 
-    pub(super) fn read(&self) {
+    pub(super) fn record_read(&self) {
         add_alone(&self.reads);
     }
 
-    pub(super) fn wrote(&self) {
+    pub(super) fn record_write(&self) {
         add_alone(&self.writes);
         self.blocked.store(false, Relaxed);
     }
 
-    pub(super) fn write_blocked(&self) {
+    pub(super) fn record_blocked_write(&self) {
         self.blocked.store(true, Relaxed);
     }
 
-    pub(super) fn request_begins(&self) {
+    pub(super) fn begin_request(&self) {
         add_alone(&self.requests);
         self.add(&self.in_flight);
     }
 
-    pub(super) fn request_ends(&self) {
+    pub(super) fn end_request(&self) {
         self.reads_when_idle
             .store(self.reads.load(Relaxed), Relaxed);
         self.take_away(&self.in_flight);
@@ -105,7 +105,7 @@ impl Activity {
         self.in_flight.load(Relaxed) > 0
     }
 
-    pub(super) fn body_waits(&self, is_waiting: bool) {
+    pub(super) fn set_body_waiting(&self, is_waiting: bool) {
         if is_waiting {
             self.awaited_bodies.fetch_add(1, Relaxed);
         } else {
@@ -113,15 +113,15 @@ impl Activity {
         }
     }
 
-    pub(super) fn body_came(&self, bytes: usize) {
+    pub(super) fn record_body_bytes(&self, bytes: usize) {
         self.body_bytes.fetch_add(bytes as u64, Relaxed);
     }
 
-    pub(super) fn body_begins(&self) {
+    pub(super) fn begin_body(&self) {
         self.body_ended.store(false, Relaxed);
     }
 
-    pub(super) fn body_ends(&self) {
+    pub(super) fn end_body(&self) {
         self.body_ended.store(true, Relaxed);
     }
 
@@ -131,39 +131,39 @@ impl Activity {
     }
 
     /// Records that the response begins before the request's body has ended.
-    pub(super) fn answers_early(&self) {
+    pub(super) fn record_early_response(&self) {
         self.answers_early.store(true, Relaxed);
     }
 
     /// Returns `true` once if the last response began before the body of its request had ended.
-    pub(super) fn take_early_answer(&self) -> bool {
+    pub(super) fn take_early_response(&self) -> bool {
         self.answers_early.swap(false, Relaxed)
     }
 
-    pub(super) fn answer_begins(&self) {
+    pub(super) fn begin_response(&self) {
         self.add(&self.answering);
     }
 
-    pub(super) fn answer_ends(&self) {
+    pub(super) fn end_response(&self) {
         self.take_away(&self.answering);
     }
 
     /// Records that the connection ends with the response to the request in flight.
-    pub(super) fn ends_with_answer(&self) {
+    pub(super) fn mark_last_response(&self) {
         self.ends.store(true, Relaxed);
     }
 
     /// Returns `true` if the current write is the last one on the connection.
-    pub(super) fn is_answer_last(&self) -> bool {
+    pub(super) fn is_last_response(&self) -> bool {
         self.ends.load(Relaxed) && !self.is_serving()
     }
 
-    pub(super) fn piece_waits(&self) {
+    pub(super) fn set_chunk_waiting(&self) {
         self.pieces.fetch_add(1, Relaxed);
         self.waiting.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn piece_goes(&self) {
+    pub(super) fn clear_chunk_waiting(&self) {
         self.waiting.fetch_sub(1, Relaxed);
     }
 
@@ -301,7 +301,7 @@ impl IdleWatch {
     }
 }
 
-impl HeadFlags {
+impl RequestHeadFlags {
     /// Returns `true` if a line of a request head on the connection may exceed the size limit.
     pub(super) fn is_long(&self) -> bool {
         self.is_long.load(Relaxed)
@@ -315,7 +315,7 @@ impl HeadFlags {
     /// Returns `true` if this request has a `Content-Length` in addition to chunks (RFC 9112 §6.1),
     /// or an invalid `Content-Length` (RFC 9112 §6.3), so that another parser might see a different
     /// request.
-    pub(super) fn is_unclear(&self, number: u32) -> bool {
+    pub(super) fn is_ambiguous(&self, number: u32) -> bool {
         self.unclear.load(Relaxed) == number
     }
 }
@@ -367,9 +367,9 @@ mod tests {
     #[test]
     fn head_sent_byte_by_byte_is_cut() {
         let mut watched = Watched::new(false);
-        watched.activity.request_begins();
-        watched.activity.request_ends();
-        watched.activity.read();
+        watched.activity.begin_request();
+        watched.activity.end_request();
+        watched.activity.record_read();
         let (seconds, action) = watched.seconds_until_action().unwrap();
         assert_eq!(action, IdleAction::Cut);
         assert!((10..=13).contains(&seconds), "{seconds}");
@@ -379,9 +379,9 @@ mod tests {
     fn idle_connection_is_closed_after_the_timeout() {
         for multiplexed in [false, true] {
             let mut watched = Watched::new(multiplexed);
-            watched.activity.read();
-            watched.activity.request_begins();
-            watched.activity.request_ends();
+            watched.activity.record_read();
+            watched.activity.begin_request();
+            watched.activity.end_request();
             let (seconds, action) = watched.seconds_until_action().unwrap();
             assert_eq!(action, IdleAction::Close);
             assert!((60..=63).contains(&seconds), "{seconds}");
@@ -391,37 +391,37 @@ mod tests {
     #[test]
     fn completed_response_is_last_if_the_client_closes() {
         let activity = Activity::new(false);
-        activity.request_begins();
-        activity.request_ends();
-        assert!(!activity.is_answer_last());
-        activity.request_begins();
-        activity.ends_with_answer();
-        assert!(!activity.is_answer_last());
-        activity.request_ends();
-        assert!(activity.is_answer_last());
+        activity.begin_request();
+        activity.end_request();
+        assert!(!activity.is_last_response());
+        activity.begin_request();
+        activity.mark_last_response();
+        assert!(!activity.is_last_response());
+        activity.end_request();
+        assert!(activity.is_last_response());
     }
 
     #[test]
     fn http2_pings_do_not_count_as_a_head() {
         let mut watched = Watched::new(true);
-        watched.activity.request_begins();
-        watched.activity.request_ends();
-        watched.activity.read();
+        watched.activity.begin_request();
+        watched.activity.end_request();
+        watched.activity.record_read();
         assert_eq!(watched.seconds_until_action().unwrap().1, IdleAction::Close);
     }
 
     #[test]
     fn slow_service_is_waited_for() {
         let mut watched = Watched::new(false);
-        watched.activity.request_begins();
+        watched.activity.begin_request();
         assert_eq!(watched.seconds_until_action(), None);
     }
 
     #[test]
     fn client_that_does_not_read_is_cut() {
         let mut watched = Watched::new(false);
-        watched.activity.request_begins();
-        watched.activity.write_blocked();
+        watched.activity.begin_request();
+        watched.activity.record_blocked_write();
         let (seconds, action) = watched.seconds_until_action().unwrap();
         assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
@@ -430,8 +430,8 @@ mod tests {
     #[test]
     fn missing_body_is_cut() {
         let mut watched = Watched::new(false);
-        watched.activity.request_begins();
-        watched.activity.body_waits(true);
+        watched.activity.begin_request();
+        watched.activity.set_body_waiting(true);
         let (seconds, action) = watched.seconds_until_action().unwrap();
         assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
@@ -441,11 +441,13 @@ mod tests {
     fn trickling_body_is_cut_and_steady_body_is_not() {
         for (bytes, expected) in [(1, Some(IdleAction::Cut)), (MIN_BODY_BYTES, None)] {
             let mut watched = Watched::new(false);
-            watched.activity.request_begins();
-            watched.activity.body_waits(true);
+            watched.activity.begin_request();
+            watched.activity.set_body_waiting(true);
             let mut found = None;
             for _ in 0..100 {
-                watched.activity.body_came(usize::try_from(bytes).unwrap());
+                watched
+                    .activity
+                    .record_body_bytes(usize::try_from(bytes).unwrap());
                 watched.now += watched.watch.period();
                 match watched.watch.check(&watched.activity, watched.now) {
                     IdleAction::Keep => {}
@@ -459,29 +461,29 @@ mod tests {
     #[test]
     fn missing_body_does_not_affect_other_requests() {
         let mut watched = Watched::new(true);
-        watched.activity.request_begins();
-        watched.activity.body_waits(true);
-        watched.activity.request_begins();
+        watched.activity.begin_request();
+        watched.activity.set_body_waiting(true);
+        watched.activity.begin_request();
         assert_eq!(watched.seconds_until_action(), None);
     }
 
     #[test]
     fn exchange_may_pause_once_the_response_has_begun() {
         let mut watched = Watched::new(true);
-        watched.activity.request_begins();
-        watched.activity.body_waits(true);
-        watched.activity.answer_begins();
+        watched.activity.begin_request();
+        watched.activity.set_body_waiting(true);
+        watched.activity.begin_response();
         assert_eq!(watched.seconds_until_action(), None);
     }
     #[test]
     fn unread_streams_are_cut_despite_pings() {
         let mut watched = Watched::new(true);
         for _ in 0..2 {
-            watched.activity.request_begins();
-            watched.activity.piece_waits();
+            watched.activity.begin_request();
+            watched.activity.set_chunk_waiting();
         }
-        watched.activity.read();
-        watched.activity.wrote();
+        watched.activity.record_read();
+        watched.activity.record_write();
         let (seconds, action) = watched.seconds_until_action().unwrap();
         assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
@@ -491,10 +493,10 @@ mod tests {
     fn stream_may_stall_while_another_progresses() {
         let mut watched = Watched::new(true);
         for _ in 0..2 {
-            watched.activity.request_begins();
-            watched.activity.piece_waits();
+            watched.activity.begin_request();
+            watched.activity.set_chunk_waiting();
         }
-        watched.activity.piece_goes();
+        watched.activity.clear_chunk_waiting();
         assert_eq!(watched.seconds_until_action(), None);
     }
 }

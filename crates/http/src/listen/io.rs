@@ -64,8 +64,8 @@ impl ConnectionIo {
 
     fn written<T>(&self, result: &Poll<io::Result<T>>) {
         match result {
-            Poll::Ready(_) => self.activity.wrote(),
-            Poll::Pending => self.activity.write_blocked(),
+            Poll::Ready(_) => self.activity.record_write(),
+            Poll::Pending => self.activity.record_blocked_write(),
         }
     }
 }
@@ -77,7 +77,7 @@ impl Read for ConnectionIo {
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        self.activity.read();
+        self.activity.record_read();
         Poll::Ready(Ok(()))
     }
 }
@@ -88,12 +88,12 @@ impl Write for ConnectionIo {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.activity.is_answer_last() {
-            self.stream.inner_mut().inner_mut().end_with_write();
+        if self.activity.is_last_response() {
+            self.stream.inner_mut().inner_mut().mark_last_write();
         }
         if let Some(refusal) = self.refusal(buf) {
             let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &refusal))?;
-            self.activity.wrote();
+            self.activity.record_write();
             self.lingering = MAX_LINGERING_BYTES;
             // If a client does not accept even a few hundred bytes, the connection ends.
             let is_whole = written == refusal.len();
@@ -129,7 +129,7 @@ impl Write for ConnectionIo {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
-        if self.activity.take_early_answer() {
+        if self.activity.take_early_response() {
             self.lingering = MAX_LINGERING_BYTES;
         }
         let mut dropped = [0; 4_096];

@@ -1,13 +1,9 @@
 use std::{
-    convert::Infallible,
-    error::Error,
     io,
     net::SocketAddr,
     sync::{Arc, atomic::AtomicBool},
 };
 
-use http::{Request, Response};
-use hyper::body::{Body, Incoming};
 use tokio::{sync::Semaphore, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
@@ -131,16 +127,9 @@ impl Listener {
     /// are accepted. Requests in flight are aborted if they do not finish within the drain timeout.
     /// Upgraded connections are awaited for the same time; they belong to the service, which must
     /// end them.
-    pub async fn serve<S, B>(self, service: S, stop: CancellationToken)
+    pub async fn serve<S>(self, service: S, stop: CancellationToken)
     where
-        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
+        TowerAdapter<S>: HttpService,
     {
         self.serve_http(None, TowerAdapter(service), stop).await;
     }
@@ -155,7 +144,7 @@ impl Listener {
         service: S,
         stop: CancellationToken,
     ) {
-        let runtimes = workers.map_or_else(Runtimes::here, Workers::runtimes);
+        let runtimes = workers.map_or_else(Runtimes::current, Workers::runtimes);
         let tls = self.settings.tls.clone();
         let shared = Arc::new(Shared {
             trusted_proxies: Arc::new(self.settings.trusted_proxies.clone()),

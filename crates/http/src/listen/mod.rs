@@ -89,8 +89,8 @@ pub use connection::{RefusalObserver, RefusedRequest};
 pub use counts::ConnectionCounts;
 #[doc(hidden)]
 pub use fast_path::{PlainHead, PlainReader};
-pub(crate) use fields::{begins_as, is_guarded, is_spelling_of, trim_values};
-pub use fields::{clean_headers, is_misspelt_identity, withholds};
+pub use fields::{clean_headers, hides_identity, is_misspelt_identity};
+pub(crate) use fields::{is_guarded, is_variant_of, starts_with_variant, trim_values};
 pub use framing::{RequestFraming, read_target};
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[doc(hidden)]

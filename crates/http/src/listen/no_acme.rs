@@ -22,12 +22,12 @@ impl Acme {
         match *self {}
     }
 
-    pub(super) fn answer(&self, _name: Option<&str>) -> Option<Arc<CertifiedKey>> {
+    pub(super) fn certificate(&self, _name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         match *self {}
     }
 
     #[expect(clippy::unused_async, reason = "its counterpart in `acme` is async")]
-    pub(super) async fn keep(&self, _changed: impl Fn()) -> Infallible {
+    pub(super) async fn run_renewals(&self, _changed: impl Fn()) -> Infallible {
         match *self {}
     }
 }

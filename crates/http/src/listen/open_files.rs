@@ -81,7 +81,7 @@ impl OpenFileLimit {
     }
 
     /// Returns the number of clients that the limit on open files allows, given the wanted number.
-    pub fn room(self, threads: usize, wanted: usize) -> ClientCapacity {
+    pub fn client_capacity(self, threads: usize, wanted: usize) -> ClientCapacity {
         ClientCapacity {
             files: self.soft,
             clients: self.clients(threads),
@@ -141,7 +141,7 @@ impl ClientPermits {
     }
 
     /// Waits for a permit to accept one client.
-    pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
+    pub(super) async fn acquire(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 }
@@ -172,11 +172,11 @@ mod tests {
     #[tokio::test]
     async fn permit_is_returned() {
         let permits = ClientPermits::new(1);
-        let first = permits.take().await;
-        let mut second = tokio_test_poll(permits.take());
+        let first = permits.acquire().await;
+        let mut second = tokio_test_poll(permits.acquire());
         assert!(second.is_none());
         drop(first);
-        second = tokio_test_poll(permits.take());
+        second = tokio_test_poll(permits.acquire());
         assert!(second.is_some());
     }
 

@@ -53,10 +53,10 @@ impl<S> ConnectionService<S> {
         }
         let heads = &self.activity.head_flags;
         // Ambiguous requests enable request smuggling (RFC 9112 §6.1, §11.2).
-        if request.version() < Version::HTTP_2 && heads.is_unclear(self.activity.requests()) {
+        if request.version() < Version::HTTP_2 && heads.is_ambiguous(self.activity.requests()) {
             return Some(StatusCode::BAD_REQUEST);
         }
-        if fields::withholds(request.headers().get_all(CONNECTION).iter()) {
+        if fields::hides_identity(request.headers().get_all(CONNECTION).iter()) {
             return Some(StatusCode::BAD_REQUEST);
         }
         if request.body().is_end_stream() {
@@ -71,7 +71,7 @@ impl<S> ConnectionService<S> {
     fn observe_refusals(&self, request: &Request<Incoming>, status: StatusCode) {
         let trusted_proxies = &self.shared.trusted_proxies;
         let client = trusted_proxies.resolve_from(self.origin, request.headers(), None);
-        self.shared.refused(&RefusedRequest {
+        self.shared.report_refusal(&RefusedRequest {
             client: client.client,
             status,
             request: Some(request),
@@ -82,7 +82,7 @@ impl<S> ConnectionService<S> {
     /// connection.
     fn note_last_request(&self, request: &Request<Incoming>) {
         if self.activity.requests() == 1 && is_last_request(request) {
-            self.activity.ends_with_answer();
+            self.activity.mark_last_response();
         }
     }
 
@@ -139,7 +139,7 @@ impl<S> ConnectionService<S> {
     ) -> InFlightGuard {
         let in_flight = InFlightGuard::new(&self.activity, request.version());
         if notes.closes && self.activity.requests() == 1 {
-            self.activity.ends_with_answer();
+            self.activity.mark_last_response();
         }
         in_flight
     }
@@ -150,7 +150,7 @@ impl<S: HttpService> ConnectionService<S> {
         let mut in_flight = InFlightGuard::new(&self.activity, request.version());
         let has_body = !request.body().is_end_stream();
         if has_body {
-            self.activity.body_begins();
+            self.activity.begin_body();
             in_flight.has_body = in_flight.waits.is_none();
         }
         if let Some(status) = self.refusal(&request) {
@@ -214,7 +214,7 @@ pub(super) struct InFlightGuard {
 
 impl InFlightGuard {
     fn new(activity: &Arc<Activity>, version: Version) -> Self {
-        activity.request_begins();
+        activity.begin_request();
         Self {
             activity: Arc::clone(activity),
             answers: false,
@@ -224,9 +224,9 @@ impl InFlightGuard {
     }
 
     /// Records that the response has begun.
-    pub(super) fn answers<B>(&mut self, response: &mut Response<B>) {
+    pub(super) fn record_response<B>(&mut self, response: &mut Response<B>) {
         self.answers = true;
-        self.activity.answer_begins();
+        self.activity.begin_response();
         let status = response.status();
         if status.is_informational() || status == StatusCode::NO_CONTENT {
             // These responses must not have a length (RFC 9110 §8.6), and both ways of writing a
@@ -239,13 +239,13 @@ impl InFlightGuard {
             // hyper closes the connection after an early response without announcing the closure,
             // of which the client has to be informed (RFC 9112 §9.3, §9.6).
             response.headers_mut().insert(CONNECTION, CLOSE);
-            self.activity.answers_early();
+            self.activity.record_early_response();
         }
     }
 
     /// Counts the request as in flight until the body of the response ends.
     fn answer<B>(mut self, mut response: Response<Option<B>>) -> Response<CountedBody<B>> {
-        self.answers(&mut response);
+        self.record_response(&mut response);
         response.map(|inner| CountedBody {
             in_flight: self,
             inner,
@@ -268,9 +268,9 @@ impl InFlightGuard {
         }
         self.waits = Some(waits);
         if waits {
-            self.activity.piece_waits();
+            self.activity.set_chunk_waiting();
         } else {
-            self.activity.piece_goes();
+            self.activity.clear_chunk_waiting();
         }
     }
 }
@@ -279,9 +279,9 @@ impl Drop for InFlightGuard {
     fn drop(&mut self) {
         self.set_waits(false);
         if self.answers {
-            self.activity.answer_ends();
+            self.activity.end_response();
         }
-        self.activity.request_ends();
+        self.activity.end_request();
     }
 }
 

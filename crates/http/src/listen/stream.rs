@@ -100,7 +100,7 @@ impl Transport {
     }
 
     /// Puts bytes back into the connection, so that they are read again.
-    pub(super) fn unread(&mut self, mut bytes: BytesMut) {
+    pub(super) fn put_back(&mut self, mut bytes: BytesMut) {
         bytes.extend_from_slice(&self.unread);
         self.unread = bytes;
     }
@@ -128,7 +128,7 @@ impl Transport {
         // Only the first read shows whether clients send immediately; later reads follow a request
         // on the same connection.
         if eager_bytes == EAGER_BYTES {
-            eager_read::record(result.is_ok());
+            eager_read::record_result(result.is_ok());
         }
         match result {
             Ok(read) => {
@@ -199,7 +199,7 @@ impl Stream {
 
     /// Declares that the next write is the last one. This has no effect over TLS, where an alert
     /// follows (RFC 8446 §6.1).
-    pub(super) fn end_with_write(&mut self) {
+    pub(super) fn mark_last_write(&mut self) {
         if let Self::Plain(transport) = self {
             transport.ends = true;
         }
@@ -213,7 +213,7 @@ impl AsyncRead for Transport {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if !self.unread.is_empty() {
-            read_again(&mut self.unread, buf);
+            read_put_back(&mut self.unread, buf);
             return Poll::Ready(Ok(()));
         }
         if let Some(polled) = self.poll_read_eagerly(cx, buf) {
@@ -326,7 +326,7 @@ fn write_last(mut stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize>
 }
 
 /// Copies as many of the bytes that were put back as fit into the buffer.
-pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
+pub(super) fn read_put_back(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     let len = unread.len().min(buf.remaining());
     buf.put_slice(&unread.split_to(len));
     if unread.is_empty() {
@@ -452,7 +452,7 @@ mod tests {
                 transport.read_exact(&mut [0; 7]).await.unwrap();
             }
             let mut stream = Stream::Plain(transport);
-            stream.end_with_write();
+            stream.mark_last_write();
             stream.write_all(b"answer").await.unwrap();
             if is_shut_down {
                 stream.shutdown().await.unwrap();
@@ -480,7 +480,7 @@ mod tests {
         });
         let mut stream = Stream::Plain(Transport::new(AcceptedSocket::Tcp(server), false));
         let answer = vec![b'x'; 16 << 20];
-        stream.end_with_write();
+        stream.mark_last_write();
         stream.write_all(&answer).await.unwrap();
         stream.shutdown().await.unwrap();
         assert!(taking.await.unwrap().unwrap() == answer);
@@ -532,8 +532,8 @@ mod tests {
         client.write_all(b"ab").unwrap();
         let mut read = [0; 2];
         transport.read_exact(&mut read).await.unwrap();
-        transport.unread(BytesMut::from(&read[1..]));
-        transport.unread(BytesMut::from(&read[..1]));
+        transport.put_back(BytesMut::from(&read[1..]));
+        transport.put_back(BytesMut::from(&read[..1]));
         drop(client);
         let mut again = String::new();
         transport.read_to_string(&mut again).await.unwrap();

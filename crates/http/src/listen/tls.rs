@@ -159,7 +159,7 @@ impl Tls {
         let ordering = async {
             if let Some(acme) = &certificates.acme {
                 // The future of an order is boxed, because it is large and rarely polled.
-                Box::pin(acme.keep(|| certificates.publish(&certificates.pairs()))).await;
+                Box::pin(acme.run_renewals(|| certificates.publish(&certificates.pairs()))).await;
             }
         };
         tokio::join!(ordering, self.watch_files());
@@ -215,7 +215,7 @@ impl ResolvesServerCert for Certificates {
         if let Some(acme) = &self.acme
             && acme::is_challenge(&hello)
         {
-            return acme.answer(hello.server_name());
+            return acme.certificate(hello.server_name());
         }
         self.names.load().find(hello.server_name())
     }
@@ -233,7 +233,7 @@ impl FilePair {
     fn load(files: CertificateFiles, provider: &CryptoProvider) -> Result<Self, CertificateError> {
         let stamps = files.stamps();
         let certificate = Certificate::load(&files, provider)?;
-        certificate.warn_of_time(&files.certificate_file);
+        certificate.warn_if_renewal_due(&files.certificate_file);
         Ok(Self {
             files,
             stamps,
@@ -265,7 +265,7 @@ impl FilePair {
                     "reloaded the certificate {}",
                     self.files.certificate_file.display()
                 );
-                certificate.warn_of_time(&self.files.certificate_file);
+                certificate.warn_if_renewal_due(&self.files.certificate_file);
                 self.certificate = certificate;
                 self.stamps = stamps;
                 self.problem = None;

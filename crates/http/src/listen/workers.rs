@@ -137,7 +137,7 @@ impl Drop for Worker {
 
 impl Runtimes {
     /// Returns a set of runtimes that contains only the current runtime.
-    pub(super) fn here() -> Self {
+    pub(super) fn current() -> Self {
         Self {
             handles: Arc::new([RuntimeHandle::new(Handle::current())]),
         }

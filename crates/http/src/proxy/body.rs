@@ -104,7 +104,7 @@ impl Body for RequestBody {
         if let Poll::Ready(Some(Ok(frame))) = &mut polled
             && let Some(trailers) = frame.trailers_mut()
         {
-            trailers::keep(trailers, &this.trailers);
+            trailers::retain_announced(trailers, &this.trailers);
             // If no trailers are left, the body has ended.
             if trailers.is_empty() {
                 polled = Poll::Ready(None);
@@ -112,7 +112,7 @@ impl Body for RequestBody {
         }
         let is_done = matches!(polled, Poll::Ready(None)) || this.is_end_stream();
         if let Some(progress) = &this.progress {
-            progress.moved(match &polled {
+            progress.record_progress(match &polled {
                 Poll::Ready(Some(Err(error))) if is_too_large(error) => Upload::TooLarge,
                 Poll::Ready(Some(Err(_))) => Upload::Broken,
                 _ if is_done => Upload::Done,
@@ -167,7 +167,7 @@ impl Progress {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn moved(&self, upload: Upload) {
+    pub(super) fn record_progress(&self, upload: Upload) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Forwarding a piece is progress; being polled again while the client is silent is not.
         if state.0 != upload || upload == Upload::AwaitsUpstream {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     body::RequestBody,
     connect::ConnectError,
-    dispatch::{Failure, Message, SendOptions, ask},
+    dispatch::{Failure, Message, SendOptions, exchange},
     server::Server,
     settings::HealthCheck,
 };
@@ -45,18 +45,18 @@ pub(super) async fn run(
         let Some(server) = server.upgrade() else {
             return;
         };
-        let checking = once(&server, &check.path, response_timeout.min(MAX_ANSWER_TIME));
+        let checking = check_once(&server, &check.path, response_timeout.min(MAX_ANSWER_TIME));
         let result = tokio::select! {
             result = checking => result,
             () = stop.cancelled() => return,
         };
-        server.health.checked(result);
+        server.health.record_check(result);
     }
 }
 
 /// Requests the health check's path over a new connection; the check succeeds if the status is from
 /// 200 to 399.
-pub(super) async fn once(
+pub(super) async fn check_once(
     server: &Arc<Server>,
     path: &str,
     response_timeout: Duration,
@@ -78,7 +78,7 @@ pub(super) async fn once(
         sets_host: true,
         switches: false,
     };
-    let status = ask(sender, message, &options)
+    let status = exchange(sender, message, &options)
         .await
         .map_err(|failure| reason(&failure))?;
     if status.is_success() || status.is_redirection() {

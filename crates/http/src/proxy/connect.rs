@@ -195,7 +195,7 @@ impl Connector {
                 // Until the server's SETTINGS arrive, hyper reports the maximum number of streams
                 // that was passed above.
                 if max != FIRST_STREAMS {
-                    allowed.allow(max);
+                    allowed.set_max(max);
                 }
                 polled
             });

@@ -112,7 +112,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Returns the failure that the client caused while it sent its request's body, if any.
-    pub(super) fn of_client(progress: &Progress) -> Option<Self> {
+    pub(super) fn from_client(progress: &Progress) -> Option<Self> {
         match progress.state().0 {
             Upload::Broken => Some(Self::ClientBroke),
             Upload::TooLarge => Some(Self::BodyTooLarge),
@@ -120,7 +120,7 @@ impl Failure {
         }
     }
 
-    pub(super) fn page(&self) -> ErrorPage {
+    pub(super) fn error_page(&self) -> ErrorPage {
         match self {
             Self::Connect(ConnectError::Timeout(_)) | Self::Timeout(_) => ErrorPage::GatewayTimeout,
             Self::Connect(ConnectError::Failed(_)) | Self::Response(_) | Self::NoResponse(_) => {
@@ -193,7 +193,7 @@ pub(super) async fn dispatch(
         let attempting = at_server(&slot, options, message, upload.as_deref(), attempt);
         let failure = match attempting.await {
             Attempt::Answered(response, source) => {
-                health.succeeded();
+                health.record_success();
                 return Ok(UpstreamResponse {
                     response,
                     source,
@@ -228,7 +228,7 @@ pub(super) fn choose(
 ) -> Option<ServerSlot> {
     let slot = servers.choose(tried)?;
     // If there is a single server, its name is already set.
-    if options.sets_host && servers.are_several() {
+    if options.sets_host && servers.has_several() {
         let host = slot.server.upstream.host.clone();
         message.parts.headers.insert(HOST, host);
     }
@@ -236,7 +236,7 @@ pub(super) fn choose(
 }
 
 /// Sends a request without a body over a newly opened connection.
-pub(super) async fn ask(
+pub(super) async fn exchange(
     sender: Sender,
     mut message: Message,
     options: &SendOptions,
@@ -249,7 +249,7 @@ pub(super) async fn ask(
 
 fn note(health: &Health, failure: &Failure) {
     if let Some(reason) = failure.reason() {
-        health.failed(&reason);
+        health.fail(&reason);
     }
 }
 
@@ -338,7 +338,7 @@ async fn send(
 /// Waits until the upload has made no progress for the timeout.
 ///
 /// A large upload as a whole may take longer than the timeout.
-pub(super) async fn stall(progress: &Progress, timeout: Duration) -> Failure {
+pub(super) async fn wait_for_stall(progress: &Progress, timeout: Duration) -> Failure {
     loop {
         let (upload, since) = progress.state();
         let deadline = since + timeout;
@@ -389,12 +389,12 @@ mod tests {
         let moving = async {
             for (seconds, upload) in steps {
                 time::sleep_until(start + Duration::from_secs(*seconds)).await;
-                progress.moved(*upload);
+                progress.record_progress(*upload);
             }
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            failure = stall(&progress, TIMEOUT) => (start.elapsed().as_secs(), failure),
+            failure = wait_for_stall(&progress, TIMEOUT) => (start.elapsed().as_secs(), failure),
             () = moving => unreachable!("it waits forever"),
         }
     }

@@ -101,11 +101,8 @@ impl ErrorPage {
     /// Returns the error page as HTML.
     fn html(self, language: Language) -> String {
         // A text of the site may contain markup.
-        let sentence = self
-            .sentence(language)
-            .replace('&', "&amp;")
-            .replace('<', "&lt;");
-        let title = self.title();
+        let (title, sentence) = (self.title(), self.sentence(language));
+        let sentence = sentence.replace('&', "&amp;").replace('<', "&lt;");
         let tag = language.tag();
         format!(
             "<!DOCTYPE html>\n<html lang=\"{tag}\" dir=\"ltr\">\n<meta charset=\"utf-8\">\n\

@@ -10,7 +10,7 @@ use http::{
 
 use crate::listen::{ClientAddr, is_forwarding};
 
-use super::headers::{is_in_name, remove_where};
+use super::headers::{is_host_name_byte, remove_where};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -170,7 +170,7 @@ fn push_element(text: &mut Vec<u8>, peer: IpAddr, https: bool, host: &HeaderValu
     let host = host.as_bytes();
     // A token need not be quoted (RFC 7239 §4, RFC 9110 §5.6.2), but a value with a colon or
     // bracket must be.
-    if host.iter().all(|byte| is_in_name(*byte)) {
+    if host.iter().all(|byte| is_host_name_byte(*byte)) {
         text.extend_from_slice(host);
     } else {
         text.push(b'"');

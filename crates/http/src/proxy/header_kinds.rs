@@ -40,7 +40,7 @@ pub(super) struct FieldValues<'a> {
 }
 
 impl HeaderPresence {
-    pub(super) fn of(headers: &HeaderMap) -> (Self, FieldValues<'_>) {
+    pub(super) fn scan(headers: &HeaderMap) -> (Self, FieldValues<'_>) {
         let (mut names, mut values) = (Self::default(), FieldValues::default());
         for (name, value) in headers {
             names.add(name, value, &mut values);
@@ -129,7 +129,7 @@ mod tests {
         ] {
             let mut map = HeaderMap::new();
             map.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
-            let (names, _) = HeaderPresence::of(&map);
+            let (names, _) = HeaderPresence::scan(&map);
             assert_ne!(names, HeaderPresence::default(), "{name}");
             names.strip(&mut map, &[]);
             assert!(map.is_empty(), "{name}");
@@ -151,9 +151,9 @@ mod tests {
         ] {
             map.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
         }
-        assert_eq!(HeaderPresence::of(&map).0, HeaderPresence::default());
+        assert_eq!(HeaderPresence::scan(&map).0, HeaderPresence::default());
         map.insert(CONNECTION, HeaderValue::from_static("keep-alive"));
-        HeaderPresence::of(&map).0.strip(&mut map, &[]);
+        HeaderPresence::scan(&map).0.strip(&mut map, &[]);
         assert_eq!(map.len(), 8);
     }
 
@@ -165,7 +165,7 @@ mod tests {
             HeaderName::from_static("x-hop"),
             HeaderValue::from_static("1"),
         );
-        HeaderPresence::of(&map).0.strip(&mut map, &[]);
+        HeaderPresence::scan(&map).0.strip(&mut map, &[]);
         assert!(map.is_empty());
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName)
 ///
 /// Returns `false` if the `Content-Length` values differ or are not numbers (RFC 9112 §6.3, rule
 /// 5).
-pub(super) fn make_length_one(headers: &mut HeaderMap) -> bool {
+pub(super) fn merge_content_lengths(headers: &mut HeaderMap) -> bool {
     let mut lengths = headers
         .get_all(CONTENT_LENGTH)
         .iter()
@@ -149,7 +149,7 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 }
 
 /// Returns `true` if a byte may occur in a host name that resolvers look up.
-pub(super) fn is_in_name(byte: u8) -> bool {
+pub(super) fn is_host_name_byte(byte: u8) -> bool {
     // This is a table, because every byte of every request's host is looked up.
     #[expect(
         clippy::indexing_slicing,
@@ -238,7 +238,7 @@ mod tests {
         ] {
             let lines: Vec<_> = lines.iter().map(|line| ("content-length", *line)).collect();
             let mut map = headers(&lines);
-            let is_one = make_length_one(&mut map);
+            let is_one = merge_content_lengths(&mut map);
             assert_eq!(is_one, expected.is_some(), "{lines:?}");
             if let Some(expected) = expected {
                 let left: Vec<_> = map.get_all(CONTENT_LENGTH).iter().collect();

@@ -94,14 +94,14 @@ impl Health {
     }
 
     /// Records a response from the server.
-    pub(super) fn succeeded(&self) {
+    pub(super) fn record_success(&self) {
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.recover();
         }
     }
 
     /// Records a failed request to the server.
-    pub(super) fn failed(&self, reason: &str) {
+    pub(super) fn fail(&self, reason: &str) {
         self.set_error(reason);
         // Earlier requests and the trial may end during the exclusion, and must not extend it.
         if self.out_until_ms.load(Ordering::Relaxed) != 0 {
@@ -120,7 +120,7 @@ impl Health {
     }
 
     /// Records the result of a health check; a successful check also ends an exclusion.
-    pub(super) fn checked(&self, result: Result<(), String>) {
+    pub(super) fn record_check(&self, result: Result<(), String>) {
         match result {
             Ok(()) => {
                 let failed = self.failed_checks.swap(0, Ordering::Relaxed);
@@ -154,7 +154,7 @@ impl Health {
     }
 
     /// Returns `true` if the server is healthy, so that requests are sent to it normally.
-    pub(super) fn is_good(&self) -> bool {
+    pub(super) fn is_healthy(&self) -> bool {
         self.state() == State::Healthy && self.failures.load(Ordering::Relaxed) < MAX_FAILURES
     }
 
@@ -209,20 +209,20 @@ mod tests {
 
     fn failing() -> Health {
         let health = health();
-        (0..MAX_FAILURES).for_each(|_| health.failed("refused"));
+        (0..MAX_FAILURES).for_each(|_| health.fail("refused"));
         health
     }
 
     #[tokio::test(start_paused = true)]
     async fn three_consecutive_failures_exclude_a_server() {
         let health = health();
-        health.failed("refused");
-        health.failed("refused");
-        health.succeeded();
-        health.failed("refused");
-        health.failed("refused");
+        health.fail("refused");
+        health.fail("refused");
+        health.record_success();
+        health.fail("refused");
+        health.fail("refused");
         assert_eq!(health.state(), State::Healthy);
-        health.failed("refused");
+        health.fail("refused");
         assert_eq!(health.state(), State::Out);
         assert!(!health.claim_trial());
         assert_eq!(health.last_error().as_deref(), Some("refused"));
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(health.state(), State::Due);
         assert!(health.claim_trial());
         assert!(!health.claim_trial());
-        health.succeeded();
+        health.record_success();
         assert_eq!((health.state(), health.failures()), (State::Healthy, 0));
     }
 
@@ -244,7 +244,7 @@ mod tests {
         let health = failing();
         let mut pauses = Vec::new();
         for _ in 0..9 {
-            (0..100).for_each(|_| health.failed("refused"));
+            (0..100).for_each(|_| health.fail("refused"));
             let start = Instant::now();
             while !health.claim_trial() {
                 advance(Duration::from_millis(100)).await;
@@ -257,22 +257,22 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn only_server_is_never_excluded() {
         let health = Health::new("http://a/".into(), false);
-        (0..10).for_each(|_| health.failed("refused"));
+        (0..10).for_each(|_| health.fail("refused"));
         assert_eq!(health.state(), State::Healthy);
-        assert!(!health.is_good());
+        assert!(!health.is_healthy());
     }
 
     #[tokio::test(start_paused = true)]
     async fn checks_exclude_and_restore_a_server() {
         let health = failing();
-        health.checked(Ok(()));
+        health.record_check(Ok(()));
         assert_eq!(health.state(), State::Healthy);
-        health.checked(Err("status 503".to_owned()));
+        health.record_check(Err("status 503".to_owned()));
         assert_eq!(health.state(), State::Healthy);
-        health.checked(Err("status 503".to_owned()));
+        health.record_check(Err("status 503".to_owned()));
         advance(LONGEST_PAUSE * 2).await;
         assert_eq!(health.state(), State::Out);
-        health.checked(Ok(()));
+        health.record_check(Ok(()));
         assert_eq!(health.state(), State::Healthy);
     }
 }

@@ -12,7 +12,7 @@ use tokio::time;
 
 use super::{
     body::{Progress, RequestBody},
-    dispatch::{Failure, Message, stall},
+    dispatch::{Failure, Message, wait_for_stall},
     headers,
     sender::Http2Stream,
 };
@@ -81,7 +81,7 @@ async fn uploading(
     tokio::select! {
         biased;
         answer = answer => Ok(answer),
-        failure = stall(progress, timeout) => Err(failure),
+        failure = wait_for_stall(progress, timeout) => Err(failure),
     }
 }
 
@@ -97,7 +97,7 @@ fn was_taken_up(error: &hyper::Error) -> bool {
 }
 
 fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) -> Failure {
-    if let Some(fault) = upload.and_then(Failure::of_client) {
+    if let Some(fault) = upload.and_then(Failure::from_client) {
         fault
     } else if error.is_user() {
         // hyper reports a failing request body as a user error.

@@ -182,7 +182,7 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
     if is_bodiless || response.headers().contains_key(TRANSFER_ENCODING) {
         response.headers_mut().remove(CONTENT_LENGTH);
     }
-    if !headers::make_length_one(response.headers_mut()) {
+    if !headers::merge_content_lengths(response.headers_mut()) {
         return false;
     }
     headers::strip_hop_by_hop(response.headers_mut(), &[]);

@@ -90,7 +90,7 @@ impl Pool {
     }
 
     /// Returns the number of the current thread's shard.
-    pub(super) fn here(&self) -> usize {
+    pub(super) fn current_shard(&self) -> usize {
         current_shard(self.shards.len())
     }
 
@@ -101,7 +101,7 @@ impl Pool {
     /// Puts a connection whose response has been read completely into the pool.
     ///
     /// Returns `true` if the caller has to start a sweep.
-    pub(super) fn keep(&self, number: usize, connection: Box<Connection>) -> bool {
+    pub(super) fn store(&self, number: usize, connection: Box<Connection>) -> bool {
         let since = connection.used;
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
             return false;
@@ -149,9 +149,9 @@ impl Pool {
             .kept
             // A connection that the server has closed is not quiet, so its descriptor is freed here
             // too.
-            .retain_mut(|kept| kept.is_fresh(now) && kept.connection.is_quiet());
+            .retain_mut(|kept| kept.is_fresh(now) && kept.connection.is_ready());
         state.shared.retain(|kept| {
-            let is_used = kept.connection.open() > 0;
+            let is_used = kept.connection.open_streams() > 0;
             !kept.connection.is_closed() && (is_used || kept.is_fresh(now))
         });
         state.is_swept = !state.kept.is_empty() || !state.shared.is_empty();
@@ -166,17 +166,17 @@ impl Pool {
         };
         // Read `ended` first: a request that ends in between must not make the difference negative.
         let ended = count(|shard| &shard.ended);
-        self.begun().saturating_sub(ended)
+        self.started_requests().saturating_sub(ended)
     }
 
     /// Returns the number of requests to the server since the start.
-    pub(super) fn begun(&self) -> u64 {
+    pub(super) fn started_requests(&self) -> u64 {
         let counts = self.shards.iter().map(|shard| &shard.begun);
         counts.map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
     /// Returns the number of connections in the pool that are idle or shared.
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn idle_count(&self) -> usize {
         let counts = self.shards.iter().map(|shard| {
             let state = shard.lock();
             state.kept.len() + state.shared.len()
@@ -201,7 +201,7 @@ impl Shard {
     pub(super) fn take(&self, now: Instant) -> Option<Box<Connection>> {
         loop {
             let mut kept = self.lock().kept.pop()?;
-            if kept.is_fresh(now) && kept.connection.is_quiet() {
+            if kept.is_fresh(now) && kept.connection.is_ready() {
                 return Some(kept.connection);
             }
         }
@@ -216,7 +216,7 @@ impl Shard {
         let may_add = shared.len() < MAX_SHARED;
         let least = shared
             .iter_mut()
-            .min_by_key(|kept| (!kept.connection.has_room(), kept.connection.open()))?;
+            .min_by_key(|kept| (!kept.connection.has_room(), kept.connection.open_streams()))?;
         if may_add && !least.connection.has_room() {
             return None;
         }

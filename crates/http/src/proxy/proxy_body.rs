@@ -50,7 +50,7 @@ pub enum ProxyBodyError {
 
 impl ProxyBodyError {
     /// Logs that a response has been truncated because the upstream stalled, and returns the error.
-    pub(super) fn stands_still(timeout: Duration) -> Self {
+    pub(super) fn timed_out(timeout: Duration) -> Self {
         tracing::warn!("response truncated: the upstream sent nothing for {timeout:?}");
         Self::Idle(timeout)
     }
@@ -67,8 +67,8 @@ impl ProxyBody {
         mut rest: PendingBody,
         idle_timeout: Duration,
     ) -> Self {
-        if let Some((data, has_length)) = rest.whole() {
-            rest.give_back(connection, &slot);
+        if let Some((data, has_length)) = rest.complete_body() {
+            rest.release(connection, &slot);
             return Self::whole(data, has_length);
         }
         let download = Download::new(connection, slot, rest, idle_timeout);
@@ -207,7 +207,7 @@ impl Http2Body {
             return Poll::Pending;
         }
         self.loan = None;
-        Poll::Ready(Some(Err(ProxyBodyError::stands_still(idle_timeout))))
+        Poll::Ready(Some(Err(ProxyBodyError::timed_out(idle_timeout))))
     }
 }
 

@@ -107,7 +107,7 @@ pub(super) fn rewrite(
     client: Option<&ClientAddr>,
     facts: RequestFacts,
 ) -> Result<RewrittenRequest, ErrorPage> {
-    let (names, values) = HeaderPresence::of(&parts.headers);
+    let (names, values) = HeaderPresence::scan(&parts.headers);
     // RFC 9112 §6.1: an unknown transfer coding results in a 501 response.
     let has_unknown_coding = names.has_coding && headers::has_unknown_coding(&parts.headers);
     if is_for_others(&parts.method) || has_unknown_coding {
@@ -176,7 +176,7 @@ pub(super) fn rewrite(
 
 /// Sets the target and version of the request that is sent to the upstream.
 fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
-    if !upstream.keeps(&parts.uri) {
+    if !upstream.keeps_target(&parts.uri) {
         parts.uri = upstream.target(&parts.uri).ok_or(ErrorPage::BadRequest)?;
     }
     // A proxy sends its own version (RFC 9112 §2.3).
@@ -276,7 +276,7 @@ fn is_host(value: &HeaderValue) -> bool {
     }
     let len = bytes
         .iter()
-        .take_while(|byte| headers::is_in_name(**byte))
+        .take_while(|byte| headers::is_host_name_byte(**byte))
         .count();
     match bytes.split_at_checked(len) {
         None | Some(([], _)) => false,

@@ -114,7 +114,7 @@ impl RoundTrip {
         // Read before `Trailer` is removed, because only announced trailers are forwarded (RFC 9110
         // §6.6.2).
         if !body.is_empty() {
-            body.trailers = trailers::announced(&parts.headers, &rules.kept);
+            body.trailers = trailers::announced_names(&parts.headers, &rules.kept);
         }
         // Extensions left by middleware would live as long as the request, and have no meaning for
         // the upstream.
@@ -180,7 +180,7 @@ impl RoundTrip {
             let answer = answered.map_err(|(failure, server)| {
                 let path = target.as_ref().map_or("", PathAndQuery::path);
                 log(&failure, &server, method.as_str(), path);
-                failure.page()
+                failure.error_page()
             })?;
             inner.answer(answer, switch)
         }))
@@ -189,7 +189,7 @@ impl RoundTrip {
     /// Creates the response to the client from a head that has no hop-by-hop headers.
     fn answer(&self, head: Head, rest: PendingBody, sent: SentRequest) -> Response<ProxyBody> {
         let (connection, slot) = (sent.call.into_connection(), sent.slot);
-        slot.server.health.succeeded();
+        slot.server.health.record_success();
         let body = ProxyBody::http1(connection, slot, rest, self.inner.idle_timeout);
         let mut response = Response::new(body);
         *response.status_mut() = head.status;

@@ -75,19 +75,19 @@ impl SharedConnection {
         self.sender.is_closed()
     }
 
-    pub(super) fn open(&self) -> usize {
+    pub(super) fn open_streams(&self) -> usize {
         self.streams.open.load(Ordering::Relaxed)
     }
 
     /// Returns `true` if a stream is available, so that a request does not have to wait.
     pub(super) fn has_room(&self) -> bool {
-        self.open() < self.streams.max.load(Ordering::Relaxed)
+        self.open_streams() < self.streams.max.load(Ordering::Relaxed)
     }
 }
 
 impl Streams {
     /// Sets the maximum number of streams on the connection to the number that the server allows.
-    pub(super) fn allow(&self, max: usize) {
+    pub(super) fn set_max(&self, max: usize) {
         self.max.store(max.min(MAX_STREAMS), Ordering::Relaxed);
     }
 }

@@ -108,7 +108,7 @@ impl Server {
 
 impl ServerSlot {
     pub(super) fn new(server: Arc<Server>) -> Self {
-        let shard = server.pool.here();
+        let shard = server.pool.current_shard();
         if let Some(shard) = server.pool.shard(shard) {
             shard.begin();
         }
@@ -199,8 +199,8 @@ impl ServerSlot {
     }
 
     /// Keeps a connection in the pool for the next request.
-    pub(super) fn keep(&self, connection: Box<Connection>) {
-        if self.server.pool.keep(self.shard, connection) {
+    pub(super) fn return_connection(&self, connection: Box<Connection>) {
+        if self.server.pool.store(self.shard, connection) {
             self.server.sweeps(self.shard);
         }
     }

@@ -54,7 +54,7 @@ impl Servers {
     }
 
     /// Returns `true` if the upstream has more than one server.
-    pub(super) fn are_several(&self) -> bool {
+    pub(super) fn has_several(&self) -> bool {
         !self.all.is_empty()
     }
 
@@ -201,7 +201,7 @@ mod tests {
         let servers = servers(2);
         let fail = |number: usize| {
             let server = servers.iter().nth(number).unwrap();
-            (0..3).for_each(|_| server.health.failed("refused"));
+            (0..3).for_each(|_| server.health.fail("refused"));
         };
         fail(0);
         for _ in 0..50 {
@@ -221,7 +221,7 @@ mod tests {
     async fn server_gets_one_trial_after_its_exclusion() {
         let servers = servers(2);
         let server = servers.iter().next().unwrap();
-        (0..3).for_each(|_| server.health.failed("refused"));
+        (0..3).for_each(|_| server.health.fail("refused"));
         tokio::time::advance(Duration::from_secs(2)).await;
         let asked: Vec<_> = (0..20)
             .map(|_| name(&servers.choose(&mut ServerSet::default()).unwrap()))

@@ -183,11 +183,11 @@ impl Proxy {
     pub fn servers(&self) -> Vec<ServerState> {
         let states = self.inner.servers.iter().map(|server| ServerState {
             url: server.upstream.name.to_string(),
-            is_healthy: server.health.is_good(),
+            is_healthy: server.health.is_healthy(),
             in_flight: server.pool.in_flight(),
-            requests: server.pool.begun(),
+            requests: server.pool.started_requests(),
             failures: server.health.failures(),
-            kept_connections: server.pool.kept(),
+            kept_connections: server.pool.idle_count(),
             last_error: server.health.last_error().map(|error| error.to_string()),
         });
         states.collect()
@@ -244,7 +244,7 @@ impl Proxy {
     }
 
     /// Waits until all currently open tunnels have ended.
-    pub async fn tunnels_ended(&self) {
+    pub async fn wait_for_tunnels(&self) {
         self.inner.tunnels.close();
         self.inner.tunnels.wait().await;
     }
@@ -260,7 +260,7 @@ impl Proxy {
         }
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
-        self.tunnels_ended().await;
+        self.wait_for_tunnels().await;
     }
 
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
@@ -313,7 +313,7 @@ impl Inner {
             ConnectError::Failed(source) => ProxyError::Connect { url: url(), source },
         })?;
         if let Some(checks) = &self.checks {
-            let checking = check::once(server, &checks.check.path, self.response_timeout);
+            let checking = check::check_once(server, &checks.check.path, self.response_timeout);
             let unhealthy = |reason| ProxyError::Unhealthy { url: url(), reason };
             checking.await.map_err(unhealthy)?;
         }

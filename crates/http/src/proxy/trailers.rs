@@ -5,7 +5,7 @@
 
 use http::{HeaderMap, HeaderName, header::TRAILER};
 
-use crate::listen::{begins_as, is_guarded, is_spelling_of, trim_values};
+use crate::listen::{is_guarded, is_variant_of, starts_with_variant, trim_values};
 
 use super::headers::{remove_where, tokens};
 
@@ -65,7 +65,7 @@ const DIGEST: &str = "content-digest";
 /// Returns the names of the allowed trailers that a request announces (RFC 9110 §6.6.2).
 ///
 /// `kept` contains the headers that this program sets, which a client must not send.
-pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderName> {
+pub(super) fn announced_names(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderName> {
     let is_ours = |name: &HeaderName| {
         let is_it = |kept: &HeaderName| is_spelling(name, kept.as_str());
         kept.iter().any(is_it)
@@ -78,7 +78,7 @@ pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderN
 }
 
 /// Removes the trailers of a request that are not among the announced names.
-pub(super) fn keep(trailers: &mut HeaderMap, announced: &[HeaderName]) {
+pub(super) fn retain_announced(trailers: &mut HeaderMap, announced: &[HeaderName]) {
     remove_where(trailers, |name| !announced.contains(name));
     trim_values(trailers);
 }
@@ -90,14 +90,14 @@ pub(super) fn clean(trailers: &mut HeaderMap) {
 }
 
 fn is_forbidden(name: &HeaderName) -> bool {
-    let begins = |prefix: &&str| begins_as(name.as_str().as_bytes(), prefix.as_bytes());
+    let begins = |prefix: &&str| starts_with_variant(name.as_str().as_bytes(), prefix.as_bytes());
     let is_it = |other: &&str| is_spelling(name, other);
     FORBIDDEN.iter().any(is_it)
         || (FORBIDDEN_PREFIXES.iter().any(begins) && name.as_str() != DIGEST)
 }
 
 fn is_spelling(name: &HeaderName, other: &str) -> bool {
-    is_spelling_of(name.as_str().as_bytes(), other.as_bytes())
+    is_variant_of(name.as_str().as_bytes(), other.as_bytes())
 }
 
 #[cfg(test)]
@@ -182,7 +182,7 @@ mod tests {
         let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).chain(others).collect();
         let mut headers = HeaderMap::new();
         headers.insert(TRAILER, names.join(", ").parse().unwrap());
-        let announced = announced(&headers, &[ours]);
+        let announced = announced_names(&headers, &[ours]);
         let mut trailers = all();
         for name in [
             "x-ours",
@@ -193,7 +193,7 @@ mod tests {
         ] {
             trailers.insert(name, HeaderValue::from_static("a"));
         }
-        keep(&mut trailers, &announced);
+        retain_announced(&mut trailers, &announced);
         for (name, expected) in NAMES {
             // A digest that a verdict depends on is not forwarded.
             let expected = *expected && *name != DIGEST;

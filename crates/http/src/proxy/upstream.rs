@@ -54,7 +54,7 @@ impl Upstream {
     }
 
     /// Returns `true` if the client's request target is sent to the server unchanged.
-    pub(super) fn keeps(&self, uri: &Uri) -> bool {
+    pub(super) fn keeps_target(&self, uri: &Uri) -> bool {
         self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
     }
 
@@ -234,7 +234,7 @@ mod tests {
         for path in ["/", "//a/../b;c=d/%2F%2e?x=1;y=%zz&", "/?", "/a%00b"] {
             let uri: Uri = path.parse().unwrap();
             assert_eq!(plain.target(&uri).unwrap().to_string(), path);
-            assert!(plain.keeps(&uri) && !prefixed.keeps(&uri));
+            assert!(plain.keeps_target(&uri) && !prefixed.keeps_target(&uri));
             assert_eq!(
                 prefixed.target(&uri).unwrap().to_string(),
                 format!("/app{path}")
@@ -242,7 +242,7 @@ mod tests {
         }
         let absolute: Uri = "http://site.example?x=1".parse().unwrap();
         assert_eq!(plain.target(&absolute).unwrap().to_string(), "/?x=1");
-        assert!(!plain.keeps(&absolute));
+        assert!(!plain.keeps_target(&absolute));
         let fragment: Uri = "http://site.example#@other.example/".parse().unwrap();
         assert_eq!(plain.target(&fragment), None);
         let asterisk: Uri = "*".parse().unwrap();

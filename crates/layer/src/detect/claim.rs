@@ -48,7 +48,7 @@ impl Kind {
 
     /// Returns `true` if visitors of this kind are human.
     #[must_use]
-    pub fn is_of_people(self) -> bool {
+    pub fn is_human(self) -> bool {
         Self::PEOPLE.contains(&self)
     }
 }

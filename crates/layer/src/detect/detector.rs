@@ -100,7 +100,7 @@ impl Detector {
         }
         builder.add_marks(MARKS);
         Ok(Self {
-            signers: Arc::new(Signers::of(&taking_part)),
+            signers: Arc::new(Signers::from_robots(&taking_part)),
             robots: taking_part,
             rejected,
             matcher: Some(Arc::new(builder.build()?)),
@@ -396,7 +396,7 @@ mod tests {
             ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0)", None),
         ] {
             let user_agent = user_agent.as_bytes();
-            let key = AgentKey::of(user_agent);
+            let key = AgentKey::parse(user_agent);
             let first = detector.claim_cached(user_agent, key);
             assert_eq!(first.as_ref().map(Claim::id), id, "{user_agent:?}");
             assert_eq!(first, detector.claim(user_agent));

@@ -43,7 +43,7 @@ pub fn export(format: ExportFormat, robots: &[Arc<Robot>]) -> Exported {
         ExportFormat::HaProxy => in_order(robots, |ranked| write_haproxy(ranked)),
     };
     if format.has_comments() {
-        exported.remarked()
+        exported.with_comments()
     } else {
         exported
     }
@@ -62,12 +62,12 @@ fn in_order(
         .iter()
         .filter(|robot| !kept.contains(&Arc::as_ptr(robot)))
     {
-        left_out.leave_out(robot, "with an ID that is also in a better source");
+        left_out.omit(robot, "with an ID that is also in a better source");
     }
     let mut builder = Builder::new(LIMITS);
     for (number, robot) in best.iter().enumerate() {
         if !builder.add(number, robot).is_empty() {
-            left_out.leave_out(robot, "with a pattern that detection rejects");
+            left_out.omit(robot, "with a pattern that detection rejects");
         }
     }
     let mut expressions = Vec::new();
@@ -77,7 +77,7 @@ fn in_order(
         };
         match expression(robot, &ranked) {
             Some(expression) => expressions.push((robot.as_ref(), expression)),
-            None => left_out.leave_out(robot, "with an expression that other programs cannot read"),
+            None => left_out.omit(robot, "with an expression that other programs cannot read"),
         }
     }
     let mut exported = write(&expressions);
@@ -88,7 +88,7 @@ fn in_order(
 fn expression(robot: &Robot, ranked: &Ranked) -> Option<Expression> {
     match &ranked.plain {
         Some((literal, plain)) => Some(plain_expression(literal, plain)),
-        None => Expression::of(robot.patterns.get(ranked.pattern)?),
+        None => Expression::from_pattern(robot.patterns.get(ranked.pattern)?),
     }
 }
 
@@ -101,7 +101,7 @@ fn plain_expression(literal: &[u8], plain: &Plain) -> Expression {
     };
     let (before, after) = (mark(plain.before, "^"), mark(plain.after, "$"));
     match plain.spelled.as_deref() {
-        Some(spelled) => Expression::around(before, spelled, after, false),
-        None => Expression::around(before, literal, after, true),
+        Some(spelled) => Expression::literal(before, spelled, after, false),
+        None => Expression::literal(before, literal, after, true),
     }
 }

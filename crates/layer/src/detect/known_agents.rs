@@ -122,7 +122,7 @@ mod tests {
         .iter()
         .enumerate()
         {
-            let key = AgentKey::of(number.to_string().as_bytes());
+            let key = AgentKey::parse(number.to_string().as_bytes());
             assert_eq!(memory.get(key), None);
             memory.set(key, known);
             assert_eq!(memory.get(key).as_ref(), Some(known));
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn result_that_does_not_fit_is_not_cached() {
         let memory = KnownAgents::default();
-        let key = AgentKey::of(b"examplebot/1.0");
+        let key = AgentKey::parse(b"examplebot/1.0");
         for known in [
             robot((1 << ROBOT_BITS) - 1, 0, 0..1),
             robot(0, 1 << PATTERN_BITS, 0..1),

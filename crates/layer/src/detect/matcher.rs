@@ -138,10 +138,10 @@ impl Matcher {
             return;
         }
         let hit = match form.test {
-            Test::Rule(rule) => rule.holds(text, &range).then_some(range),
+            Test::Rule(rule) => rule.matches(text, &range).then_some(range),
             Test::Plain(plain) => {
                 let plain = self.plains.get(plain as usize);
-                plain.and_then(|plain| plain.holds(text, &range).then_some(range))
+                plain.and_then(|plain| plain.matches(text, &range).then_some(range))
             }
             Test::Regex(regex) if visitor.may_run(regex) => self
                 .regexes

@@ -40,7 +40,7 @@ pub(super) enum Edge {
 
 impl Rule {
     /// Returns the rule for a kind of pattern, or `None` for regular expressions.
-    pub(super) fn of(kind: PatternKind) -> Option<Self> {
+    pub(super) fn from_kind(kind: PatternKind) -> Option<Self> {
         match kind {
             PatternKind::Token => Some(Self::Token),
             PatternKind::Prefix => Some(Self::Prefix),
@@ -51,7 +51,7 @@ impl Rule {
     }
 
     /// Returns `true` if the literal at `range` of `text` is a hit.
-    pub(super) fn holds(self, text: &[u8], range: &Range<usize>) -> bool {
+    pub(super) fn matches(self, text: &[u8], range: &Range<usize>) -> bool {
         let (before, after) = around(text, range);
         match self {
             Self::Token => {
@@ -68,7 +68,7 @@ impl Rule {
 
 impl Plain {
     /// Returns `true` if the literal at `range` of `text` is a hit.
-    pub(super) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
+    pub(super) fn matches(&self, text: &[u8], range: &Range<usize>) -> bool {
         let (before, after) = around(text, range);
         let literal = text.get(range.clone()).unwrap_or_default();
         self.spelled.as_deref().is_none_or(|own| own == literal)

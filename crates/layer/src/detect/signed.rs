@@ -97,7 +97,7 @@ pub(super) struct Signers {
 impl Signers {
     /// Maps each signature agent to its robot; if several robots use the same agent, to the first
     /// such robot in the best source.
-    pub(super) fn of(robots: &[Arc<Robot>]) -> Self {
+    pub(super) fn from_robots(robots: &[Arc<Robot>]) -> Self {
         let mut by_agent: HashMap<Box<str>, u32> = HashMap::new();
         for (number, robot) in (0..).zip(robots) {
             for agent in &robot.signature_agents {

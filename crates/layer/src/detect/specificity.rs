@@ -40,7 +40,7 @@ impl Specificity {
     }
 
     /// Creates the sort key of a mark of unlisted robots from its index.
-    pub(super) fn of_mark(mark: usize) -> Self {
+    pub(super) fn from_mark(mark: usize) -> Self {
         Self {
             is_mark: true,
             shared: false,

@@ -19,7 +19,7 @@ pub(crate) struct AgentKey(u64);
 
 impl AgentKey {
     /// Returns the key of a text. Hashing costs one multiplication per sixteen bytes.
-    pub(crate) fn of(text: &[u8]) -> Self {
+    pub(crate) fn parse(text: &[u8]) -> Self {
         Self::keyed(*SECRETS, text)
     }
 
@@ -44,7 +44,7 @@ impl AgentKey {
     }
 
     /// Returns the key combined with two more numbers that distinguish visitors.
-    pub(crate) fn with(self, one: u64, other: u64) -> u64 {
+    pub(crate) fn mix(self, one: u64, other: u64) -> u64 {
         let [first, second, third] = *SECRETS;
         folded(folded(self.0 ^ one ^ first, other ^ second) ^ third, second).max(1)
     }
@@ -88,18 +88,24 @@ mod tests {
         let mut seen = HashSet::new();
         for length in 0..=text.len() {
             let text = &text[..length];
-            assert_eq!(AgentKey::of(text), AgentKey::of(text));
-            assert!(seen.insert(AgentKey::of(text).number()), "{length} bytes");
+            assert_eq!(AgentKey::parse(text), AgentKey::parse(text));
+            assert!(
+                seen.insert(AgentKey::parse(text).number()),
+                "{length} bytes"
+            );
             for place in 0..length {
                 let mut other = text.to_vec();
                 other[place] ^= 1;
                 assert!(
-                    seen.insert(AgentKey::of(&other).number()),
+                    seen.insert(AgentKey::parse(&other).number()),
                     "{place} of {length}"
                 );
             }
         }
-        assert_ne!(AgentKey::of(b"a").number(), AgentKey::of(b"a\0").number());
+        assert_ne!(
+            AgentKey::parse(b"a").number(),
+            AgentKey::parse(b"a\0").number()
+        );
     }
 
     #[test]
@@ -111,19 +117,14 @@ mod tests {
             [first, !second, third],
             [first, second, !third],
         ] {
-            assert_ne!(AgentKey::keyed(secrets, text), AgentKey::of(text));
+            assert_ne!(AgentKey::keyed(secrets, text), AgentKey::parse(text));
         }
     }
 
     #[test]
     fn mixed_numbers_change_the_key() {
-        let key = AgentKey::of(b"Chrome/156");
-        let numbers = HashSet::from([
-            key.with(0, 0),
-            key.with(0, 1),
-            key.with(1, 0),
-            key.with(1, 1),
-        ]);
+        let key = AgentKey::parse(b"Chrome/156");
+        let numbers = HashSet::from([key.mix(0, 0), key.mix(0, 1), key.mix(1, 0), key.mix(1, 1)]);
         assert_eq!(numbers.len(), 4);
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct SeenKeys<const N: usize>(OnceLock<Box<[AtomicU64]>>);
 impl<const N: usize> SeenKeys<N> {
     /// Returns `true` if a key was added and has not been overwritten.
     #[inline]
-    pub(crate) fn has(&self, key: u64) -> bool {
+    pub(crate) fn contains(&self, key: u64) -> bool {
         let place = self.0.get().and_then(|places| places.get(place_of(key, N)));
         place.is_some_and(|place| place.load(Relaxed) == key)
     }
@@ -114,11 +114,11 @@ mod tests {
         let keys = SeenKeys::<16_384>::default();
         let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for number in 1..=1_000 {
-            assert!(!keys.has(key(number)));
+            assert!(!keys.contains(key(number)));
             keys.add(key(number));
         }
-        let kept = (1..=1_000).filter(|number| keys.has(key(*number)));
+        let kept = (1..=1_000).filter(|number| keys.contains(key(*number)));
         assert!(kept.count() > 900, "the keys are not spread over all slots");
-        assert!((1_001..=1_000_000).all(|number| !keys.has(key(number))));
+        assert!((1_001..=1_000_000).all(|number| !keys.contains(key(number))));
     }
 }

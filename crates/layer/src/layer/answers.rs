@@ -103,13 +103,13 @@ impl PreparedAnswers {
         };
         // `stats.robots` does not count human visitors.
         if visitor.is_none_or(|visitor| *visitor.claim != Claim::Person) {
-            Stats::count(stats.robots.of(counted));
+            Stats::count(stats.robots.get(counted));
         }
         let mut own = None;
         if let (Disposition::Decided(Decision::Redirect(_), _), Some(head)) = (disposition, head) {
             let location = head.head.header(&LOCATION);
             own = self.own_page(request.uri(), location);
-            if own.is_none() && head.is_bare() {
+            if own.is_none() && head.has_no_body() {
                 return Some(LayerReply::Ready(Arc::clone(&head.head)));
             }
         }
@@ -149,7 +149,7 @@ impl PreparedAnswers {
     }
 
     /// Returns the current policy with its response heads, for use during one request.
-    pub(super) fn in_force(&self, policy: &SharedPolicy) -> Guard<Arc<Answers>> {
+    pub(super) fn current(&self, policy: &SharedPolicy) -> Guard<Arc<Answers>> {
         let prepared = self.prepared.load();
         if prepared.version == policy.version() {
             return prepared;
@@ -222,10 +222,10 @@ impl RuleAnswer {
         if let Some(refuse) = rule.refuse() {
             Self::Answer(Head::refuse(refuse, given))
         } else if let Some(limiter) = rule.rate_limiter() {
-            Self::Answer(Head::slow(limiter, given))
+            Self::Answer(Head::rate_limited(limiter, given))
         } else if let (Some(redirect), Some(_)) = (rule.redirect(), given) {
             Head::redirect(redirect, given).map_or(Self::Nothing, Self::Answer)
-        } else if let Some(page) = rule.served() {
+        } else if let Some(page) = rule.served_page() {
             match PathAndQuery::try_from(page) {
                 Ok(page) => Self::Page(page),
                 // No valid policy has such a page; never show the requested page instead.

@@ -14,7 +14,7 @@ use super::{
     answers::PreparedAnswers,
     future::{LayerReply, Watch},
     head::RefusalBody,
-    header::{self, Claimed, parts_for},
+    header::{self, RequestClaim, needed_parts},
     outcome::Cause,
     stages::{Addresses, Disposition, ReceivedRequest, RequestState, Stage, Stages},
 };
@@ -73,17 +73,18 @@ impl Shared {
     ) -> Result<Decided<R>, W> {
         header::join_agents(request.headers_mut());
         let detector = self.detector.load();
-        let answers = self.answers.in_force(&self.policy);
+        let answers = self.answers.current(&self.policy);
         let policy = &*answers.policy;
-        let Claimed { mut claim, agent } = Claimed::of(&detector, request.headers());
+        let RequestClaim { mut claim, agent } =
+            RequestClaim::from_headers(&detector, request.headers());
         let received = ReceivedRequest {
             request: &*request,
             agent,
-            asked: parts_for(policy, request),
+            asked: needed_parts(policy, request),
         };
         let mut case = RequestState::new(&answers, &self.clock, agent.key, routes);
         case.own = self.stages.own(received.request, &self.clock);
-        if claim.is_none() && policy.judges_people() {
+        if claim.is_none() && policy.has_rules_for_people() {
             claim = Some(Claim::Person);
         }
         let mut proof = None;
@@ -104,11 +105,11 @@ impl Shared {
         let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
         self.judge(&received, visitor, &mut case);
         let outcome = match (&claim, case.own) {
-            (_, Some(own)) => self.reports_outcome.then(|| Outcome::own(own)),
+            (_, Some(own)) => self.reports_outcome.then(|| Outcome::internal(own)),
             (Some(claim), None) => self.outcome(&received, claim, proof, &mut case),
             (None, None) => None,
         };
-        if case.disposition.goes_on() {
+        if case.disposition.is_forwarded() {
             add_headers(&received, visitor, &mut case);
         }
         let stats = &self.stats;
@@ -148,7 +149,7 @@ impl Shared {
         if let Some(requester) = requester {
             self.stages.decide(received, requester, case);
         }
-        if case.disposition.goes_on() {
+        if case.disposition.is_forwarded() {
             let time = time.filter(|_| case.judgement.is_for_application());
             let errors = requester.map(|it| it.error_counters(&case.judgement));
             case.additions.watch = Watch::new(errors.unwrap_or_default(), time, &self.clock);
@@ -183,7 +184,7 @@ impl Shared {
             };
             let mut outcome = Outcome::new(claim, action, cause);
             (outcome.verdict, outcome.reasons) = (case.verdict, case.reasons);
-            outcome.is_trap = case.trap.is_some() && case.broken().is_none();
+            outcome.is_trap = case.trap.is_some() && case.violation().is_none();
             outcome.is_dry_run = is_noted && action != Action::Pass;
             self.described(outcome, received.request, proof, case)
         });
@@ -203,7 +204,7 @@ impl Shared {
         case: &RequestState<'_>,
     ) -> Outcome {
         let said = case.trap.as_ref().and_then(|hit| hit.said.as_ref());
-        let breach = case.broken().or(said);
+        let breach = case.violation().or(said);
         if self.visits.wants(outcome.noteworthy(breach.is_some())) {
             let mut visit = Visit::of(request, case.client.address, self.clock.now_ms());
             (visit.proof, visit.breach) = (proof, breach.cloned());
@@ -237,7 +238,8 @@ fn add_headers<B>(
     let (policy, judgement) = (case.policy(), case.judgement);
     let tags = policy.tags(&received.asked, visitor);
     let varies = judgement.decision.depends_on_user_agent() || tags.depends_on_user_agent;
-    let is_carried_out = judgement.decision.goes_on() && !policy.is_dry_run() && case.own.is_none();
+    let is_carried_out =
+        judgement.decision.reaches_application() && !policy.is_dry_run() && case.own.is_none();
     let rule = judgement.rule.filter(|_| is_carried_out);
     let given = rule.and_then(Rule::response_headers);
     let tags = tags.rules.into_iter().map(TagRule::response_headers);
@@ -251,7 +253,7 @@ fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, action: Act
     if action == Action::Pass {
         return;
     }
-    Stats::count(shared.stats.would.of(action));
+    Stats::count(shared.stats.would.get(action));
     let (robot, path) = (claim.id(), request.uri().path());
     debug!(robot, %action, "dry run: the decision {action} for robot {robot:?} at {path:?} was not applied");
 }

@@ -17,7 +17,7 @@ use super::{
     Outcome,
     head::{ReadyHead, RefusalBody},
     header::vary_by_user_agent,
-    stages::{ExpectedPersonHeader, Form, keep_out_of_caches},
+    stages::{ExpectedPersonHeader, Form, forbid_caching},
 };
 
 pin_project! {
@@ -110,7 +110,7 @@ pub(super) struct Watch {
 }
 
 impl<F, B> ResponseFuture<F, B> {
-    pub(super) fn passing(future: F, additions: Additions, outcome: Option<Outcome>) -> Self {
+    pub(super) fn forwarding(future: F, additions: Additions, outcome: Option<Outcome>) -> Self {
         Self {
             state: State::Passing {
                 future,
@@ -120,7 +120,7 @@ impl<F, B> ResponseFuture<F, B> {
         }
     }
 
-    pub(super) fn answered(response: Response<B>) -> Self {
+    pub(super) fn ready(response: Response<B>) -> Self {
         Self {
             state: State::Answered {
                 response: Some(response),
@@ -133,7 +133,7 @@ impl Additions {
     /// Returns `true` if nothing is to be added. The header that marks human visitors and the form
     /// of an HTML page are only known when the response arrives.
     #[must_use]
-    pub fn are_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         !self.varies
             && self.headers.is_empty()
             && !self.is_in_place
@@ -145,7 +145,7 @@ impl Additions {
     /// Returns `true` if a [canonical URL](super::CanonicalRedirects) may be learned from the
     /// response.
     #[must_use]
-    pub fn is_learnt_from(&self) -> bool {
+    pub fn is_canonical_source(&self) -> bool {
         self.is_learnt_from
     }
 
@@ -159,10 +159,10 @@ impl Additions {
             vary_by_user_agent(response.headers_mut());
         }
         for given in &self.headers {
-            given.give(response.headers_mut());
+            given.apply(response.headers_mut());
         }
         if self.is_in_place {
-            keep_out_of_caches(response.headers_mut());
+            forbid_caching(response.headers_mut());
         }
         self.form.add_cache_headers(response);
         if let Some(cookie) = self.cookie.take() {
@@ -195,7 +195,7 @@ impl Watch {
     fn answered(&self, status: StatusCode) {
         let now_ms = self.clock.now_ms();
         for counter in &self.errors {
-            counter.answered(status.as_u16(), now_ms);
+            counter.count_response(status.as_u16(), now_ms);
         }
     }
 }

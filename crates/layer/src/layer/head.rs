@@ -147,7 +147,7 @@ impl Head {
     }
 
     /// Creates a permanent redirect.
-    pub(super) fn moved(to: HeaderValue) -> Self {
+    pub(super) fn permanent_redirect(to: HeaderValue) -> Self {
         let headers = uncached((LOCATION, to));
         Self::new(StatusCode::MOVED_PERMANENTLY, headers, String::new())
     }
@@ -191,14 +191,14 @@ impl Head {
     }
 
     /// Creates the head of a 429 response to a request that may be retried later.
-    pub(super) fn again(text: &str, wait: Duration) -> Self {
+    pub(super) fn retry_later(text: &str, wait: Duration) -> Self {
         let mut headers = uncached(plain_text());
         headers.push((RETRY_AFTER, seconds(wait)));
         Self::new(StatusCode::TOO_MANY_REQUESTS, headers, text.to_owned())
     }
 
     /// Creates the response to a robot that exceeds the rate limit of a rule.
-    pub(super) fn slow(limiter: &RateLimiter, given: Option<&ResponseHeaders>) -> Self {
+    pub(super) fn rate_limited(limiter: &RateLimiter, given: Option<&ResponseHeaders>) -> Self {
         let headers = with(uncached(plain_text()), given);
         Self::new(StatusCode::TOO_MANY_REQUESTS, headers, limiter.text())
     }
@@ -223,7 +223,7 @@ impl Head {
     }
 
     /// Returns `true` if the response has no body.
-    pub(super) fn is_bare(&self) -> bool {
+    pub(super) fn has_no_body(&self) -> bool {
         self.text.is_empty()
     }
 }

@@ -10,7 +10,7 @@ use crate::keys::AgentKey;
 use crate::policy::{self, Policy};
 
 /// The claim made by a request, with its User-Agent.
-pub(super) struct Claimed<'d, 'h> {
+pub(super) struct RequestClaim<'d, 'h> {
     pub(super) claim: Option<Claim<'d>>,
     /// The User-Agent header that makes the claim; the first header if there are several.
     pub(super) agent: Agent<'h>,
@@ -45,12 +45,12 @@ pub(super) fn join_agents(headers: &mut HeaderMap) {
     }
 }
 
-impl<'d, 'h> Claimed<'d, 'h> {
+impl<'d, 'h> RequestClaim<'d, 'h> {
     /// Returns the claim made by a request.
     ///
     /// A request with a robot's signature comes from a robot, whatever its User-Agent: browsers do
     /// not sign requests.
-    pub(super) fn of(detector: &'d Detector, headers: &'h HeaderMap) -> Self {
+    pub(super) fn from_headers(detector: &'d Detector, headers: &'h HeaderMap) -> Self {
         let agent = headers
             .get(USER_AGENT)
             .map_or(&b""[..], HeaderValue::as_bytes);
@@ -60,7 +60,7 @@ impl<'d, 'h> Claimed<'d, 'h> {
     }
 
     fn by(detector: &'d Detector, text: &'h [u8]) -> Self {
-        let key = AgentKey::of(text);
+        let key = AgentKey::parse(text);
         Self {
             claim: detector.claim_cached(text, key),
             agent: Agent { text, key },
@@ -69,7 +69,7 @@ impl<'d, 'h> Claimed<'d, 'h> {
 }
 
 /// Returns the parts of a request that the policy evaluates.
-pub(super) fn parts<B>(request: &Request<B>) -> policy::Request<'_> {
+pub(super) fn request_parts<B>(request: &Request<B>) -> policy::Request<'_> {
     policy::Request {
         method: request.method().as_str(),
         host: host(request),
@@ -79,9 +79,9 @@ pub(super) fn parts<B>(request: &Request<B>) -> policy::Request<'_> {
 
 /// Returns the parts of a request that the policy evaluates; the host is omitted if no rule needs
 /// it.
-pub(super) fn parts_for<'r, B>(policy: &Policy, request: &'r Request<B>) -> policy::Request<'r> {
-    if policy.asks_for_host() {
-        return parts(request);
+pub(super) fn needed_parts<'r, B>(policy: &Policy, request: &'r Request<B>) -> policy::Request<'r> {
+    if policy.depends_on_host() {
+        return request_parts(request);
     }
     policy::Request {
         method: request.method().as_str(),

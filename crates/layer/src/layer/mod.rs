@@ -125,19 +125,19 @@ pub use outcome::Outcome;
 pub use service::RobotDetectionService;
 #[cfg(feature = "axum")]
 #[doc(hidden)]
-pub use stages::NoRobot;
+pub use stages::NotARobot;
 #[cfg(feature = "verify")]
 #[doc(hidden)]
 pub use stages::SiteRobotKey;
 #[doc(hidden)]
 pub use stages::{
-    CanonicalRedirects, ClaimFinding, ClaimedRequest, ListedRobot, MarkdownPages, PersonRequest,
-    Release, ServedDirectly, VerdictFuture, prefers_markdown,
+    CanonicalRedirects, ClaimFinding, ClaimedRequest, ConfirmedRelease, ListedRobot, MarkdownPages,
+    PersonRequest, ServedDirectly, VerdictFuture, prefers_markdown,
 };
 #[doc(hidden)]
 pub use stages::{
     Client, INTERNAL_PAGE, NoCopies, PERSON_HEADER_DURATION, Pending, add_direct_page_headers,
-    asks_for_markdown, opens_page, rewrite_to_heaven,
+    asks_for_markdown, is_navigation, rewrite_to_heaven,
 };
 pub use stages::{Identification, People, Traps, Verdicts};
 #[doc(hidden)]

@@ -15,7 +15,7 @@ use super::{Noteworthy, Visit};
 /// extensions of each response to a robot. The response to a passing human visitor has no outcome
 /// unless the visitor is a suspect, so that such requests have no overhead; a missing outcome is
 /// equal to the default outcome. The program's own requests have an outcome with
-/// [`is_own`](Self::is_own). Cloning does not copy any text.
+/// [`is_internal`](Self::is_internal). Cloning does not copy any text.
 ///
 /// # Example
 ///
@@ -89,7 +89,7 @@ impl Outcome {
     /// Creates the outcome of a request that is not a visit, for the given cause.
     #[doc(hidden)]
     #[must_use]
-    pub fn own(cause: &'static str) -> Self {
+    pub fn internal(cause: &'static str) -> Self {
         Self {
             visitor: Requester::Own,
             cause: Cause::Word(cause),
@@ -100,7 +100,7 @@ impl Outcome {
     /// Creates the outcome of a human visitor's request to which the program itself responds.
     #[doc(hidden)]
     #[must_use]
-    pub fn of_person(cause: &'static str) -> Self {
+    pub fn for_person(cause: &'static str) -> Self {
         Self {
             cause: Cause::Word(cause),
             ..Self::default()
@@ -113,11 +113,11 @@ impl Outcome {
     pub fn refused(cause: &'static str) -> Self {
         Self {
             decision: Action::Refuse,
-            ..Self::of_person(cause)
+            ..Self::for_person(cause)
         }
     }
 
-    /// Returns the kind of visitor; `None` for the [program's own requests](Self::is_own).
+    /// Returns the kind of visitor; `None` for the [program's own requests](Self::is_internal).
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         match &self.visitor {
@@ -135,7 +135,7 @@ impl Outcome {
     /// These are requests from the site robot, and requests for [the program's own
     /// pages](super::RobotDetectionLayer::internal_path).
     #[must_use]
-    pub fn is_own(&self) -> bool {
+    pub fn is_internal(&self) -> bool {
         matches!(self.visitor, Requester::Own)
     }
 

@@ -55,7 +55,7 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let verdicts = &self.shared.stages.verdicts;
-        let client = |request: &Request<B>| Addresses::alike(verdicts.client(request));
+        let client = |request: &Request<B>| Addresses::same(verdicts.client(request));
         let routed = Routed::of(&mut request);
         let mut door = self.door();
         door.routes &= !routed.is_chosen;
@@ -69,11 +69,11 @@ where
                 if let Some(outcome) = outcome {
                     response.extensions_mut().insert(outcome);
                 }
-                ResponseFuture::answered(response)
+                ResponseFuture::ready(response)
             }
             Err(additions) => {
                 routed.restore(&mut request);
-                ResponseFuture::passing(self.inner.call(request), additions, outcome)
+                ResponseFuture::forwarding(self.inner.call(request), additions, outcome)
             }
         }
     }

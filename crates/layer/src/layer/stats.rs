@@ -81,7 +81,7 @@ impl Stats {
                 &self.people
             }
             (Some(Claim::Nameless), Action::Pass) => &self.nameless_passed,
-            (Some(_), action) => self.robots.of(action),
+            (Some(_), action) => self.robots.get(action),
         });
     }
 

@@ -120,7 +120,7 @@ impl VisitSwitch {
     ///
     /// Use this after collecting enough of these visits: describing a visit costs more than
     /// redirecting it.
-    pub fn hold(&self, reason: Noteworthy) {
+    pub fn pause(&self, reason: Noteworthy) {
         self.set(reason.bit(), true);
     }
 
@@ -133,7 +133,7 @@ impl VisitSwitch {
     /// Returns the number of noteworthy visits that were not described because their reason was on
     /// hold.
     #[must_use]
-    pub fn held(&self) -> u64 {
+    pub fn paused_count(&self) -> u64 {
         self.shared.held.load(Relaxed)
     }
 
@@ -188,14 +188,14 @@ impl Noteworthy {
 impl ClaimProof {
     /// Creates a completed verification result.
     #[must_use]
-    pub fn ended(verdict: Verdict, evidence: &str) -> Self {
+    pub fn with_verdict(verdict: Verdict, evidence: &str) -> Self {
         let proof = Self::default();
-        proof.end(verdict, evidence);
+        proof.set_verdict(verdict, evidence);
         proof
     }
 
     /// Records the result of the verification; later calls have no effect.
-    pub fn end(&self, verdict: Verdict, evidence: &str) {
+    pub fn set_verdict(&self, verdict: Verdict, evidence: &str) {
         self.found.get_or_init(|| (verdict, evidence.into()));
     }
 
@@ -298,11 +298,11 @@ mod tests {
         switch.describe_all(true);
         assert_eq!(wanted(), [true; 3]);
         switch.describe_all(false);
-        switch.hold(Noteworthy::Action(Action::Slow));
+        switch.pause(Noteworthy::Action(Action::Slow));
         assert_eq!(wanted(), [false, true, false]);
-        assert_eq!(switch.held(), 1);
+        assert_eq!(switch.paused_count(), 1);
         switch.resume();
         assert_eq!(wanted(), [false, true, true]);
-        assert_eq!(switch.held(), 1);
+        assert_eq!(switch.paused_count(), 1);
     }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct ActionWords {
+pub struct ActionTexts {
     /// The word used in settings, logs, metrics and JSON.
     pub word: &'static str,
     /// The word used in a dry run, where the action is only reported.
@@ -49,9 +49,9 @@ macro_rules! actions {
             /// Returns the texts that describe the action.
             #[doc(hidden)]
             #[must_use]
-            pub const fn words(self) -> &'static ActionWords {
+            pub const fn words(self) -> &'static ActionTexts {
                 match self {
-                    $(Self::$action => &ActionWords {
+                    $(Self::$action => &ActionTexts {
                         word: $word,
                         would: concat!("would-", $word),
                         $($field: $value,)*
@@ -187,7 +187,7 @@ impl<T> ByAction<T> {
         clippy::indexing_slicing,
         reason = "there are as many values as actions"
     )]
-    pub const fn of(&self, action: Action) -> &T {
+    pub const fn get(&self, action: Action) -> &T {
         &self.values[action as usize]
     }
 
@@ -205,7 +205,7 @@ mod tests {
     fn each_value_belongs_to_its_action() {
         let words = ByAction::new(Action::as_str);
         for &action in Action::ALL {
-            assert_eq!(*words.of(action), action.as_str());
+            assert_eq!(*words.get(action), action.as_str());
             assert_eq!(Action::from_word(action.as_str()), Some(action));
         }
         assert!(words.iter().all(|(action, word)| action.as_str() == *word));

@@ -85,19 +85,19 @@ impl Bucket {
     /// A request that arrives too early does not delay the next request.
     pub(super) fn take(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let now_us = micros(now_ms);
-        let refill = |full_us| refilled(full_us, now_us, rate).ok();
+        let refill = |full_us| take_token(full_us, now_us, rate).ok();
         // The bucket is a single number, and no other memory depends on it.
         let order = Ordering::Relaxed;
         match self.full_us.fetch_update(order, order, refill) {
             Ok(_) => Ok(()),
-            Err(full_us) => refilled(full_us, now_us, rate).map(|_| ()),
+            Err(full_us) => take_token(full_us, now_us, rate).map(|_| ()),
         }
     }
 
     /// Returns the result of [`take`](Self::take) without taking a token.
     pub(super) fn peek(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let full_us = self.full_us.load(Ordering::Relaxed);
-        refilled(full_us, micros(now_ms), rate).map(|_| ())
+        take_token(full_us, micros(now_ms), rate).map(|_| ())
     }
 
     /// Returns `true` if the bucket is full and thus equal to a new bucket.
@@ -122,7 +122,7 @@ pub(super) fn micros(ms: i64) -> i64 {
 
 /// Takes a token and returns the time at which the bucket will be full, or the wait until the next
 /// token.
-pub(super) fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
+pub(super) fn take_token(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
     let full_us = if full_us > now_us.saturating_add(rate.max_debt_us()) {
         now_us
     } else {

@@ -56,7 +56,7 @@ pub(super) struct ClientBucket {
 
 /// A request that arrived earlier than a rate limit allows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct TooSoon {
+pub(super) struct EarlyRequest {
     /// The time since the previous request from the same visitor.
     pub(super) gap: Duration,
     /// The time to wait until a request is within the limit.
@@ -109,7 +109,7 @@ impl UnlistedBuckets {
         client: Option<IpAddr>,
         now_ms: i64,
         rate: Rate,
-    ) -> Result<(), TooSoon> {
+    ) -> Result<(), EarlyRequest> {
         let keys = UnlistedKeys::new(&self.hasher, claim, user_agent, client, rate);
         let Some(UnlistedKeys { name, network }) = keys else {
             return Ok(());
@@ -120,7 +120,7 @@ impl UnlistedBuckets {
     }
 
     #[cfg(test)]
-    pub(super) fn known(&self) -> [usize; 2] {
+    pub(super) fn bucket_counts(&self) -> [usize; 2] {
         [self.names.known.len(), self.networks.known.len()]
     }
 }
@@ -154,9 +154,9 @@ fn take_all<'t>(
     buckets: impl IntoIterator<Item = &'t mut ClientBucket>,
     now_ms: i64,
     rate: Rate,
-) -> Result<(), TooSoon> {
+) -> Result<(), EarlyRequest> {
     let mut taken = [const { None }; 2];
-    let mut soon: Option<TooSoon> = None;
+    let mut soon: Option<EarlyRequest> = None;
     for (bucket, place) in buckets.into_iter().zip(&mut taken) {
         let gap_ms = now_ms.saturating_sub(bucket.last_ms);
         bucket.last_ms = now_ms;
@@ -164,7 +164,7 @@ fn take_all<'t>(
             && soon.is_none_or(|soon| soon.wait < wait)
         {
             let gap = Duration::from_millis(u64::try_from(gap_ms).unwrap_or_default());
-            soon = Some(TooSoon { gap, wait });
+            soon = Some(EarlyRequest { gap, wait });
         }
         *place = Some(&bucket.bucket);
     }
@@ -259,13 +259,16 @@ mod tests {
         for number in 0..3 * MAX_NAMES {
             in_time += usize::from(check(&mut buckets, &name(number), "", 0));
         }
-        assert_eq!((buckets.known(), in_time), ([MAX_NAMES, 0], MAX_NAMES + 2));
+        assert_eq!(
+            (buckets.bucket_counts(), in_time),
+            ([MAX_NAMES, 0], MAX_NAMES + 2)
+        );
         assert!(check(&mut buckets, "later", "", 60_000));
-        assert_eq!(buckets.known(), [1, 0]);
+        assert_eq!(buckets.bucket_counts(), [1, 0]);
         for number in 0..2 * MAX_NETWORKS {
             let client = format!("10.{}.{}.1", number / 256, number % 256);
             check(&mut buckets, "", &client, 0);
         }
-        assert_eq!(buckets.known(), [1, MAX_NETWORKS]);
+        assert_eq!(buckets.bucket_counts(), [1, MAX_NETWORKS]);
     }
 }

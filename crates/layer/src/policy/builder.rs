@@ -278,7 +278,7 @@ impl PolicyBuilder {
             rules,
             tag_rules: build_tag_rules(self.tag_rules, &self.places)?,
             spoofed: self.spoofed,
-            spoofed_refusal: refuse::spoofed(),
+            spoofed_refusal: refuse::spoofed_refusal(),
             overlaid: 0,
             left_out: Vec::new(),
             is_dry_run: self.is_dry_run,

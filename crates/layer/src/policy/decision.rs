@@ -105,7 +105,7 @@ impl Decision<'_> {
 
     /// Returns `true` if the application responds to the request, unless robots.txt disallows the
     /// path.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn reaches_application(&self) -> bool {
         match self {
             Self::Pass(_) | Self::Serve(_) => true,
             Self::Redirect(_) | Self::Refuse(_) => false,
@@ -238,9 +238,9 @@ pub(super) trait Trace {
 }
 
 /// A receiver that discards all explanation steps.
-pub(super) struct Silent;
+pub(super) struct NoTrace;
 
-impl Trace for Silent {
+impl Trace for NoTrace {
     #[inline]
     fn step(&mut self, _: &'static str, _: impl FnOnce() -> String) {}
 }

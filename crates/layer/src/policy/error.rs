@@ -101,7 +101,7 @@ pub struct UnknownRobot {
 /// A rule from an overlay that cannot be added to a policy.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct LeftOutRule {
+pub struct OmittedRule {
     /// The label of the rule, as used in explanations.
     pub label: String,
     /// The reason why the rule cannot be added.

@@ -67,7 +67,7 @@ impl Heavens {
     }
 
     /// Returns `true` if a redirect target is limited to certain hosts.
-    pub(super) fn have_hosts(&self) -> bool {
+    pub(super) fn has_hosts(&self) -> bool {
         self.places.iter().any(|heaven| heaven.guard.has_host())
     }
 

@@ -47,7 +47,7 @@ impl Host {
     /// Checks whether a `Host` value matches this host. A host without a port matches every port.
     ///
     /// If the `Host` value has no port, the default port of `http` or `https` is assumed.
-    pub(super) fn is_meant_by(&self, host: &str) -> bool {
+    pub(super) fn matches(&self, host: &str) -> bool {
         let (name, port) = split(host);
         let is_port = self.port.is_none_or(|own| match port {
             None | Some("") => matches!(own, 80 | 443),
@@ -58,7 +58,7 @@ impl Host {
 
     /// Checks whether a `Host` value matches this host. For a value without a port, `default_port`
     /// is assumed.
-    pub(super) fn is(&self, host: &str, default_port: u16) -> bool {
+    pub(super) fn matches_port(&self, host: &str, default_port: u16) -> bool {
         let (name, port) = split(host);
         let port = match port {
             None | Some("") => Some(default_port),
@@ -74,7 +74,7 @@ impl Host {
 ///
 /// Behind a server that handles TLS, the scheme of a request is often unknown, so the default ports
 /// of both schemes are removed.
-pub(super) fn spelling(host: &str) -> Option<Cow<'_, str>> {
+pub(super) fn canonical_host(host: &str) -> Option<Cow<'_, str>> {
     if host.len() > MAX_BYTES {
         return None;
     }
@@ -139,7 +139,7 @@ mod tests {
     macro_rules! cases {
         ($($name:ident: $host:expr, $port:expr, $header:expr => $is:expr;)*) => {
             $(#[test] fn $name() {
-                assert_eq!(Host::parse($host).unwrap().is($header, $port), $is);
+                assert_eq!(Host::parse($host).unwrap().matches_port($header, $port), $is);
             })*
         };
     }
@@ -178,7 +178,7 @@ mod tests {
             ("[::1]", "[::1]:3000", true),
         ] {
             assert_eq!(
-                Host::parse(own).unwrap().is_meant_by(header),
+                Host::parse(own).unwrap().matches(header),
                 is,
                 "{own} {header}"
             );
@@ -198,9 +198,9 @@ mod tests {
             ("[::1]:8080", Some("[::1]:8080")),
             ("", Some("")),
         ] {
-            assert_eq!(spelling(host).as_deref(), spelled, "{host}");
+            assert_eq!(canonical_host(host).as_deref(), spelled, "{host}");
         }
-        assert_eq!(spelling(&"a".repeat(261)), None);
+        assert_eq!(canonical_host(&"a".repeat(261)), None);
     }
 
     #[test]

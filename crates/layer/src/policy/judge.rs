@@ -7,7 +7,7 @@ use crate::detect::{Claim, Kind};
 
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
-    decision::{NormalizedRequest, Silent, Trace, quoted},
+    decision::{NoTrace, NormalizedRequest, Trace, quoted},
     glob::FilterPattern,
     judgement::{Effects, NonDecidingMatches},
     path::PathReading,
@@ -37,7 +37,7 @@ impl Policy {
     ) -> Judgement<'_> {
         // This precedes the settings, because impostors are refused even if nothing is filtered.
         if let Some(refused) = self.refuse_spoofed(request, visitor, trace) {
-            refused.tell(trace);
+            refused.add_steps(trace);
             return refused;
         }
         if let Some(idle) = self.idle {
@@ -55,20 +55,20 @@ impl Policy {
             Ok(visitor) => self.judge_visitor(visitor, request, site, trace),
             Err(reason) => Judgement::pass(reason),
         };
-        judgement.tell(trace);
-        judgement.within(site.reach)
+        judgement.add_steps(trace);
+        judgement.with_effects(site.reach)
     }
 
     /// Returns the properties of a request if robots may be treated differently from human
     /// visitors.
     pub(super) fn site(&self, request: &Request<'_>) -> Option<Site> {
-        let is_redirected = self.judge_method(request.method, &mut Silent).ok()?;
-        self.judge_site(request, is_redirected, &mut Silent).ok()
+        let is_redirected = self.judge_method(request.method, &mut NoTrace).ok()?;
+        self.judge_site(request, is_redirected, &mut NoTrace).ok()
     }
 
     /// Returns `true` if a rule allows a visitor to pass, even if no rule has any other action.
     #[must_use]
-    pub fn lets_pass(&self, request: &Request<'_>, visitor: Visitor<'_>) -> bool {
+    pub fn passes(&self, request: &Request<'_>, visitor: Visitor<'_>) -> bool {
         let site = Site {
             is_filtered: self.is_filtered(request.path),
             by_default: false,
@@ -76,12 +76,12 @@ impl Policy {
             reach: Effects::Acts,
         };
         let nothing = NonDecidingMatches::default();
-        let (decided, _) = judge_rules(&self.rules, nothing, visitor, request, site, &mut Silent);
+        let (decided, _) = judge_rules(&self.rules, nothing, visitor, request, site, &mut NoTrace);
         decided.is_some_and(|judgement| judgement.decision.pass_reason().is_some())
     }
 
     /// Returns `true` if all paths that the pattern matches are exempt from redirects.
-    pub(super) fn is_never(&self, pattern: &FilterPattern) -> bool {
+    pub(super) fn is_never_redirected(&self, pattern: &FilterPattern) -> bool {
         pattern.only_path().is_some_and(|path| self.is_exempt(path))
             || self
                 .never
@@ -219,14 +219,14 @@ impl Policy {
         let nothing = NonDecidingMatches::default();
         let (decided, aside) = judge_rules(overlaid, nothing, visitor, request, site, trace);
         if let Some(decided) = decided {
-            return decided.beside(aside);
+            return decided.with_non_deciding(aside);
         }
         if let Some(listed) = self.judge_lists(visitor, site, trace) {
-            return listed.beside(aside);
+            return listed.with_non_deciding(aside);
         }
         let (decided, aside) = judge_rules(own, aside, visitor, request, site, trace);
         let decided = decided.unwrap_or_else(|| self.judge_default(visitor, site, trace));
-        decided.beside(aside)
+        decided.with_non_deciding(aside)
     }
 
     fn judge_default(

@@ -1,7 +1,7 @@
 //! Decisions about requests, with the rules that led to these decisions.
 
 use super::{
-    Action, Decision, PassReason, Redirect, Refuse, Rule, Step, decision::Trace, rule::named,
+    Action, Decision, PassReason, Redirect, Refuse, Rule, Step, decision::Trace, rule::label,
 };
 
 /// The decision about one request, with the rules that led to the decision.
@@ -78,7 +78,7 @@ impl<'p> Judgement<'p> {
     }
 
     /// Returns `true` if the response to a robot may differ from the response to a human visitor.
-    pub(super) fn is_felt(&self) -> bool {
+    pub(super) fn affects_robots(&self) -> bool {
         self.rate_limits().next().is_some() || !matches!(self.decision, Decision::Pass(_))
     }
 
@@ -120,7 +120,7 @@ impl<'p> Judgement<'p> {
 
     /// Marks the page as the same for all visitors, if rules only slow robots down or add the same
     /// headers for all visitors.
-    pub(super) fn within(mut self, reach: Effects) -> Self {
+    pub(super) fn with_effects(mut self, reach: Effects) -> Self {
         if let (Decision::Pass(_), Effects::Alike) = (self.decision, reach) {
             self.decision = Decision::Pass(PassReason::PathNotFiltered);
         }
@@ -128,7 +128,7 @@ impl<'p> Judgement<'p> {
     }
 
     /// Adds the rules that matched the request before the deciding rule.
-    pub(super) fn beside(mut self, aside: NonDecidingMatches<'p>) -> Self {
+    pub(super) fn with_non_deciding(mut self, aside: NonDecidingMatches<'p>) -> Self {
         let NonDecidingMatches {
             slowed_by,
             errors_by,
@@ -159,7 +159,7 @@ impl<'p> Judgement<'p> {
     /// Returns an explanation step for each header that the rules add.
     pub(super) fn header_steps(&self) -> impl Iterator<Item = Step> {
         let slowed = self.slowed_by.map(|rule| (rule, "The 429 response has"));
-        let whose = if self.decision.goes_on() {
+        let whose = if self.decision.reaches_application() {
             "The response gets"
         } else {
             "The response has"
@@ -170,13 +170,13 @@ impl<'p> Judgement<'p> {
             let lines = rule.headers.iter().flat_map(|headers| headers.shown());
             lines.map(move |line| Step {
                 name: "header",
-                text: format!("{whose} {line}, added by {}.", named(rule)),
+                text: format!("{whose} {line}, added by {}.", label(rule)),
             })
         })
     }
 
     /// Adds the explanation steps that describe the action.
-    pub(super) fn tell(&self, trace: &mut impl Trace) {
+    pub(super) fn add_steps(&self, trace: &mut impl Trace) {
         for limiter in self.rate_limits().filter_map(Rule::rate_limiter) {
             trace.step(Action::Slow.as_str(), || limiter.sentence());
         }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use super::{
-    bucket::{Rate, micros, refilled},
-    fleet_pace::BucketDebt,
+    bucket::{Rate, micros, take_token},
+    shared_limit::BucketDebt,
 };
 
 /// Number of shards of the table, each with a separate lock.
@@ -90,9 +90,9 @@ impl KeyTable {
         let (now_us, rate) = (micros(now_ms), self.rate());
         let mut places = self.places(key);
         if let Some(entry) = places.find(key) {
-            entry.full_us = refilled(entry.full_us, now_us, rate)?;
+            entry.full_us = take_token(entry.full_us, now_us, rate)?;
         } else {
-            let full_us = refilled(i64::MIN, now_us, rate)?;
+            let full_us = take_token(i64::MIN, now_us, rate)?;
             places.add(Entry { key, full_us }, now_us, rate, self.max_sets);
         }
         if rate.is_shared() {
@@ -105,11 +105,11 @@ impl KeyTable {
     pub(super) fn peek(&self, key: u64, now_ms: i64) -> Result<(), Duration> {
         let full_us = self.places(key).find(key).map(|entry| entry.full_us);
         let full_us = full_us.unwrap_or(i64::MIN);
-        refilled(full_us, micros(now_ms), self.rate()).map(drop)
+        take_token(full_us, micros(now_ms), self.rate()).map(drop)
     }
 
     /// Puts the most recently taken token back into the bucket of a key.
-    pub(super) fn give_back(&self, key: u64) {
+    pub(super) fn return_token(&self, key: u64) {
         let rate = self.rate();
         let mut places = self.places(key);
         if let Some(entry) = places.find(key) {
@@ -142,7 +142,7 @@ impl KeyTable {
     }
 
     /// Removes and returns the debts that have not been sent to the other instances, largest first.
-    pub(super) fn untold(&self, most: usize) -> Vec<BucketDebt> {
+    pub(super) fn take_unreported(&self, most: usize) -> Vec<BucketDebt> {
         let all = self
             .shards
             .iter()
@@ -151,20 +151,20 @@ impl KeyTable {
             .map(|(key, debt_us)| BucketDebt { key, debt_us })
             .collect();
         all.sort_unstable_by_key(|debt| -debt.debt_us);
-        self.note(all.get(most..).unwrap_or_default());
+        self.add_unreported(all.get(most..).unwrap_or_default());
         all.truncate(most);
         all
     }
 
     /// Adds debts to the debts that are waiting to be sent to the other instances.
-    pub(super) fn note(&self, debts: &[BucketDebt]) {
+    pub(super) fn add_unreported(&self, debts: &[BucketDebt]) {
         for debt in debts {
             self.places(debt.key).note(debt.key, debt.debt_us);
         }
     }
 
     /// Sets buckets to the total debt of all instances, as far as the instances have reported it.
-    pub(super) fn correct(&self, debts: &[BucketDebt], now_ms: i64) {
+    pub(super) fn apply_totals(&self, debts: &[BucketDebt], now_ms: i64) {
         let (now_us, rate) = (micros(now_ms), self.rate());
         let sharers = i64::from(self.sharers.load(Ordering::Relaxed));
         for &BucketDebt { key, debt_us } in debts {
@@ -398,7 +398,7 @@ mod tests {
 
     impl ExchangedDebts {
         fn add(&mut self, table: &KeyTable, now_ms: i64) {
-            for BucketDebt { key, debt_us } in table.untold(usize::MAX) {
+            for BucketDebt { key, debt_us } in table.take_unreported(usize::MAX) {
                 let full_us = self.0.entry(key).or_default();
                 *full_us = micros(now_ms).max(*full_us) + debt_us;
             }
@@ -409,7 +409,7 @@ mod tests {
                 key,
                 debt_us: full_us - micros(now_ms),
             };
-            table.correct(&self.0.iter().map(debt).collect::<Vec<_>>(), now_ms);
+            table.apply_totals(&self.0.iter().map(debt).collect::<Vec<_>>(), now_ms);
         }
     }
 
@@ -459,7 +459,7 @@ mod tests {
         assert!(!is_served(&tables[1], 7, 2));
         // A single instance has nothing to report.
         tables[0].set_sharers(1, 3);
-        assert!(tables[0].untold(9).is_empty());
+        assert!(tables[0].take_unreported(9).is_empty());
     }
 
     #[test]
@@ -472,19 +472,19 @@ mod tests {
                 assert!(is_served(table, key(n), 0));
             }
         }
-        let first = table.untold(10);
+        let first = table.take_unreported(10);
         assert_eq!(first.len(), 10);
         assert!(first.iter().all(|debt| debt.debt_us >= 41 * 36_000_000));
-        table.note(&first);
-        table.give_back(key(49));
-        let all = table.untold(100);
+        table.add_unreported(&first);
+        table.return_token(key(49));
+        let all = table.take_unreported(100);
         assert_eq!(all.len(), 50);
         let debt = |n| all.iter().find(|debt| debt.key == key(n)).unwrap().debt_us;
         assert_eq!(
             (debt(49), debt(48), debt(0)),
             (49 * 36_000_000, 49 * 36_000_000, 36_000_000)
         );
-        assert!(table.untold(100).is_empty());
+        assert!(table.take_unreported(100).is_empty());
     }
 
     #[test]
@@ -494,7 +494,7 @@ mod tests {
         for address in 0..500_000_u32 {
             table.take(hasher.hash_one(address), 0).unwrap();
         }
-        let untold = table.untold(usize::MAX).len();
+        let untold = table.take_unreported(usize::MAX).len();
         assert_eq!(untold, SHARDS * MAX_UNTOLD);
     }
 

@@ -65,7 +65,7 @@ pub struct ResponseTimer {
 
 impl LoadThreshold {
     /// Returns the threshold if at least one of its values is set.
-    pub(super) fn some(self) -> Option<Self> {
+    pub(super) fn non_empty(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
 
@@ -107,7 +107,7 @@ impl LoadGate {
     }
 
     /// Updates the state of the rule with the load of the last second.
-    pub(super) fn judge(&self, load: Load) {
+    pub(super) fn update(&self, load: Load) {
         if self.threshold.is_reached(load) {
             let until = load.second.saturating_add(HOLD_SECONDS);
             self.until.store(until, Relaxed);
@@ -243,7 +243,7 @@ mod tests {
         fn second(&mut self, requests: usize, answer_ms: i64) -> bool {
             for _ in 0..requests {
                 if let Some(load) = self.load.count(self.now_ms) {
-                    self.gate.judge(load);
+                    self.gate.update(load);
                 }
                 let time = self.load.begin(self.now_ms);
                 time.end(self.now_ms + answer_ms);
@@ -303,7 +303,7 @@ mod tests {
         for _ in 0..30 {
             // These requests get no response.
             if let Some(load) = site.load.count(site.now_ms) {
-                site.gate.judge(load);
+                site.gate.update(load);
             }
             assert!(site.gate.is_open());
             site.now_ms += 1_000;

@@ -201,7 +201,6 @@ mod condition;
 mod decision;
 mod enforce;
 mod error;
-mod fleet_pace;
 mod glob;
 mod heaven;
 mod host;
@@ -227,6 +226,7 @@ mod rule_builder;
 mod scope;
 mod sender;
 mod shared;
+mod shared_limit;
 mod subtree;
 mod tag_rule;
 mod text_pattern;
@@ -236,7 +236,7 @@ mod when;
 
 pub use action::Action;
 #[doc(hidden)]
-pub use action::ActionWords;
+pub use action::ActionTexts;
 #[doc(hidden)]
 pub use action::ByAction;
 pub use builder::PolicyBuilder;
@@ -248,13 +248,12 @@ pub use enforce::visible;
 pub use enforce::{Answer, Enforcement, EnforcementMode, Enforcer, Refusal};
 #[doc(hidden)]
 pub use enforce::{
-    Breach, Broken, CountedViolation, Finding, RobotCount, RobotRequest, Violation, Violations,
+    Breach, CountedViolation, Finding, RobotCount, RobotRequest, ViolatedRule, Violation,
+    Violations,
 };
 pub use error::PolicyError;
 #[doc(hidden)]
-pub use error::{LeftOutRule, UnknownRobot};
-#[doc(hidden)]
-pub use fleet_pace::{BucketDebt, SharedLimit};
+pub use error::{OmittedRule, UnknownRobot};
 #[doc(hidden)]
 pub use judgement::{Explanation, Judgement};
 #[doc(hidden)]
@@ -292,6 +291,8 @@ pub use shared::Overlay;
 pub use shared::SharedPolicy;
 #[doc(hidden)]
 pub use shared::WeakPolicy;
+#[doc(hidden)]
+pub use shared_limit::{BucketDebt, SharedLimit};
 #[doc(hidden)]
 pub use tag_rule::Tags;
 pub use tag_rule::{TagRule, TagRuleBuilder};

@@ -4,7 +4,7 @@ use robot_detection_robots_txt::RobotsTxt;
 
 use super::{
     host::Host,
-    path::{is_odd, normal_path, path_of, with_normal_path},
+    path::{is_odd, normal_path, path_part, with_normal_path},
 };
 
 /// Maximum number of pages that one file can exempt.
@@ -69,7 +69,7 @@ impl Page {
             }
             _ => None,
         };
-        let path = path_of(url.as_bytes());
+        let path = path_part(url.as_bytes());
         path.starts_with(b"/").then(|| Self {
             host,
             path: normal_path(path).into(),
@@ -79,7 +79,7 @@ impl Page {
 
     fn is_on(&self, host: Option<&str>) -> bool {
         match (&self.host, host) {
-            (Some(own), Some(host)) => own.is_meant_by(host),
+            (Some(own), Some(host)) => own.matches(host),
             _ => true,
         }
     }

@@ -36,7 +36,7 @@ impl PathReading {
         if is_normal(target) && self.is_plain() {
             look(target)
         } else {
-            with_rewritten(path_of(target), self, look)
+            with_rewritten(path_part(target), self, look)
         }
     }
 
@@ -121,7 +121,7 @@ pub(super) fn is_odd(target: &str) -> bool {
         return false;
     }
     let mut segment = Segment::default();
-    let mut bytes = decode(path_of(target.as_bytes()));
+    let mut bytes = decode(path_part(target.as_bytes()));
     if bytes.next() != Some(b'/') {
         return false;
     }
@@ -154,7 +154,7 @@ pub(super) fn resolved(target: &str, reading: PathReading) -> Option<String> {
     if reading.is_plain() && is_normal(target.as_bytes()) {
         return None;
     }
-    let path = path_of(target.as_bytes());
+    let path = path_part(target.as_bytes());
     if path.is_empty() || reading.is_plain() && !(is_odd(target) || has_escaped_sign(path)) {
         return None;
     }
@@ -273,7 +273,7 @@ fn places(word: u64, byte: u8) -> u64 {
 }
 
 /// Returns the path of a request target (RFC 9112 §3.2), or an empty slice if there is no path.
-pub(super) fn path_of(target: &[u8]) -> &[u8] {
+pub(super) fn path_part(target: &[u8]) -> &[u8] {
     let target = target
         .split(|byte| matches!(byte, b'?' | b'#'))
         .next()

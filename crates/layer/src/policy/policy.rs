@@ -8,10 +8,10 @@ use crate::detect::Detector;
 use crate::registry::Purpose;
 
 use super::{
-    Decision, Explanation, Judgement, LeftOutRule, Places, Redirect, Refuse, Request,
+    Decision, Explanation, Judgement, OmittedRule, Places, Redirect, Refuse, Request,
     ResponseTimer, Rule, Spoofed, TagRule, UnknownRobot, Visitor,
     condition::RobotSet,
-    decision::Silent,
+    decision::NoTrace,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
     load::LoadMeter,
@@ -44,7 +44,7 @@ pub struct Policy {
     pub(super) rules: Vec<Rule>,
     /// The number of rules from the overlay.
     pub(super) overlaid: usize,
-    pub(super) left_out: Vec<LeftOutRule>,
+    pub(super) left_out: Vec<OmittedRule>,
     pub(super) tag_rules: Vec<TagRule>,
     pub(super) spoofed: Spoofed,
     pub(super) spoofed_refusal: Refuse,
@@ -89,7 +89,7 @@ impl Policy {
     /// Rate limits are not checked; see [`slowed_by`](Judgement::slowed_by).
     #[must_use]
     pub fn judge(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Judgement<'_> {
-        self.judge_traced(request, visitor, &mut Silent)
+        self.judge_traced(request, visitor, &mut NoTrace)
     }
 
     /// Decides as [`judge`](Self::judge) does, and also returns the reason for each step.
@@ -101,7 +101,7 @@ impl Policy {
             steps.extend(judgement.header_steps());
         }
         // A response created by the policy carries no tags.
-        if judgement.decision.goes_on() && !self.is_dry_run {
+        if judgement.decision.reaches_application() && !self.is_dry_run {
             steps.extend(self.explain_tags(request, visitor));
         }
         Explanation {
@@ -124,7 +124,7 @@ impl Policy {
     ///
     /// If no decision or tag depends on the host, a [`Request`] need not contain the host.
     #[must_use]
-    pub fn asks_for_host(&self) -> bool {
+    pub fn depends_on_host(&self) -> bool {
         self.asks_for_host
     }
 
@@ -132,7 +132,7 @@ impl Policy {
     ///
     /// If no rule does, [`Visitor::person`] is not needed for human visitors.
     #[must_use]
-    pub fn judges_people(&self) -> bool {
+    pub fn has_rules_for_people(&self) -> bool {
         self.judges_people
     }
 
@@ -191,15 +191,15 @@ impl Policy {
     ///
     /// The address is trusted even if the rule is limited to some paths or visitors.
     #[must_use]
-    pub fn passes_address(&self, address: IpAddr) -> bool {
-        self.rules.iter().any(|rule| rule.passes_address(address))
+    pub fn allows_address(&self, address: IpAddr) -> bool {
+        self.rules.iter().any(|rule| rule.allows_address(address))
     }
 
     /// Returns the rules that never decide, each with the earlier rule that always decides first.
     pub fn shadowed_rules(&self) -> impl Iterator<Item = (&Rule, &Rule)> {
         self.rules.iter().enumerate().filter_map(|(index, rule)| {
             let mut earlier = self.rules.iter().take(index);
-            Some((rule, earlier.find(|earlier| earlier.hides(rule))?))
+            Some((rule, earlier.find(|earlier| earlier.shadows(rule))?))
         })
     }
 
@@ -238,7 +238,7 @@ impl Policy {
         let now_ms = now_ms();
         if let Some(load) = site.count(now_ms) {
             for gate in self.rules.iter().filter_map(Rule::gate) {
-                gate.judge(load);
+                gate.update(load);
             }
         }
         Some(site.begin(now_ms))

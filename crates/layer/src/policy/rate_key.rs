@@ -32,7 +32,7 @@ pub enum RateKey {
 impl RateKey {
     /// Returns the suffix that describes the key after a limit, such as ", per address"; empty for
     /// robots.
-    pub(super) const fn whom(self) -> &'static str {
+    pub(super) const fn suffix(self) -> &'static str {
         match self {
             Self::Robot => "",
             Self::Address => ", per address (IPv6: per /64)",

@@ -7,9 +7,9 @@ use super::{
     BucketDebt, Places, RateKey, SharedLimit, Visitor,
     bucket::Rate,
     buckets::UnlistedKeys,
-    fleet_pace::Seed,
     key_table::{self, KeyTable},
     load::{LoadGate, LoadThreshold},
+    shared_limit::Seed,
 };
 
 /// Number of sets per shard for a rule that limits robots: 65,536 buckets in total, in 1 MiB.
@@ -111,7 +111,7 @@ impl RateLimiter {
 
     /// Returns the period of the rate limit.
     #[must_use]
-    pub fn per(&self) -> Duration {
+    pub fn period(&self) -> Duration {
         self.pace.period
     }
 
@@ -190,21 +190,21 @@ impl RateLimiter {
     /// Removes and returns up to `most` debts that have not been sent to the other instances,
     /// largest first.
     ///
-    /// Debts that could not be sent must be [given back](Self::give_back).
+    /// Debts that could not be sent must be [given back](Self::restore_unreported).
     #[must_use]
-    pub fn untold(&self, most: usize) -> Vec<BucketDebt> {
-        self.buckets.untold(most)
+    pub fn take_unreported(&self, most: usize) -> Vec<BucketDebt> {
+        self.buckets.take_unreported(most)
     }
 
     /// Stores debts that could not be sent to the other instances, so that the debts are sent
     /// later.
-    pub fn give_back(&self, untold: &[BucketDebt]) {
-        self.buckets.note(untold);
+    pub fn restore_unreported(&self, untold: &[BucketDebt]) {
+        self.buckets.add_unreported(untold);
     }
 
     /// Sets the buckets of senders to the totals of all instances.
-    pub fn correct(&self, debts: &[BucketDebt], now_ms: i64) {
-        self.buckets.correct(debts, now_ms);
+    pub fn apply_totals(&self, debts: &[BucketDebt], now_ms: i64) {
+        self.buckets.apply_totals(debts, now_ms);
     }
 
     /// Returns `true` if both limits have the same settings.
@@ -234,7 +234,7 @@ impl RateLimiter {
         self.buckets.take(first, now_ms)?;
         let second = self.buckets.take(second, now_ms);
         // Another request has taken the last token in the meantime.
-        second.inspect_err(|_| self.buckets.give_back(first))
+        second.inspect_err(|_| self.buckets.return_token(first))
     }
 }
 
@@ -269,7 +269,7 @@ impl LimitedRequest<'_> {
 
 impl ErrorCounter {
     /// Counts a response if its status is counted as an error.
-    pub fn answered(&self, status: u16, now_ms: i64) {
+    pub fn count_response(&self, status: u16, now_ms: i64) {
         if ERRORS.contains(&status) {
             // Concurrent requests may cause more errors than the bucket has tokens.
             let _ = self.limiter.take(self.keys, now_ms);
@@ -290,7 +290,7 @@ impl fmt::Display for RateLimiter {
         } = &self.pace;
         let s = if *count == 1 { "" } else { "s" };
         let seconds = period.as_secs_f64();
-        let whom = key.whom();
+        let whom = key.suffix();
         let (what, which) = if *is_of_errors {
             ("response", " with 403, 404 or 410")
         } else {
@@ -464,11 +464,11 @@ mod tests {
             let counter = paced.error_counter().unwrap();
             for status in [200, 301, 400, 401, 404, 429, 500, 502] {
                 assert!(paced.check(0).is_ok(), "{key} {status}");
-                counter.answered(status, 0);
+                counter.count_response(status, 0);
             }
             assert!((0..9).all(|_| paced.check(0).is_ok()));
             for status in [410, 403] {
-                counter.answered(status, 0);
+                counter.count_response(status, 0);
             }
             assert_eq!(paced.check(0), Err(Duration::from_secs(30)), "{key}");
             // Errors beyond the limit do not extend the wait.

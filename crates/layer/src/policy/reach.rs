@@ -8,7 +8,7 @@ use super::{
     glob::FilterPattern,
     judge::Site,
     judgement::Effects,
-    rule::named,
+    rule::label,
     scope::Scope,
     subtree::may_be_for_robots,
 };
@@ -74,7 +74,7 @@ impl Policy {
     pub(super) fn compute_host_dependency(mut self) -> Self {
         let rules = self.rules.iter().map(|rule| &rule.scope);
         let mut scopes = rules.chain(self.tag_rules.iter().map(TagRule::scope));
-        self.asks_for_host = self.heavens.have_hosts() || scopes.any(|scope| scope.hosts.is_some());
+        self.asks_for_host = self.heavens.has_hosts() || scopes.any(|scope| scope.hosts.is_some());
         let names_people = |scope: &Scope| scope.robots.is_about(Kind::Person);
         self.judges_people = self.rules.iter().any(Rule::concerns_people)
             || self.tag_rules.iter().any(|rule| names_people(rule.scope()));
@@ -106,10 +106,10 @@ impl Policy {
             // Paths are checked last because they cost most, and this code runs for every request.
             match rule.effect {
                 Effect::Slow(_) if limiter.is_some() => {}
-                Effect::Slow(_) if rule.scope.is_about(asked) => limiter = Some(rule),
+                Effect::Slow(_) if rule.scope.matches(asked) => limiter = Some(rule),
                 Effect::Slow(_) => {}
                 Effect::Pass if rule.headers.is_some() => {
-                    if !rule.scope.is_about(asked) {
+                    if !rule.scope.matches(asked) {
                         continue;
                     }
                     if decisive.is_some() || !rule.scope.is_for_everybody() {
@@ -120,7 +120,7 @@ impl Policy {
                 }
                 // The rule lets certain robots pass; the next rules decide about all other robots.
                 Effect::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
-                _ if rule.scope.is_about(asked) => decisive = Some(rule),
+                _ if rule.scope.matches(asked) => decisive = Some(rule),
                 _ => {}
             }
             if decisive.is_some_and(Rule::acts) {
@@ -136,7 +136,7 @@ impl Policy {
         trace.step("rules", || match gives {
             Some(rule) => format!(
                 "On this path, {} may add headers to passing responses.",
-                named(rule)
+                label(rule)
             ),
             None => describe_reach(decisive, limiter, acts),
         });
@@ -154,7 +154,7 @@ impl Policy {
         let reason = if let Some(heaven) = self.heavens.covering_all(paths) {
             let location = &heaven.redirect.location;
             format!("all its paths are below the redirect URL {location}, where all robots pass")
-        } else if paths.iter().all(|path| self.is_never(path)) {
+        } else if paths.iter().all(|path| self.is_never_redirected(path)) {
             "all its paths are exempt from redirects".to_owned()
         } else {
             return None;
@@ -179,7 +179,7 @@ fn describe_reach(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -
         (Some(rule), _) if acts => {
             format!(
                 "On this path, {} may {}.",
-                named(rule),
+                label(rule),
                 rule.action().words().may
             )
         }
@@ -188,10 +188,10 @@ fn describe_reach(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -
         }
         (_, Some(rule)) => format!(
             "On this path, {} may {}.",
-            named(rule),
+            label(rule),
             rule.action().words().may
         ),
-        (Some(rule), None) => format!("On this path, {} lets every robot pass.", named(rule)),
+        (Some(rule), None) => format!("On this path, {} lets every robot pass.", label(rule)),
         (None, None) => "No rule redirects robots on this path.".to_owned(),
     }
 }

@@ -95,7 +95,8 @@ impl Guard {
             && self.site.as_ref().is_none_or(|site| {
                 // A request without a `Host` may be for heaven: allowing the request is better than
                 // a redirect loop.
-                site.is_own || host.is_none_or(|host| site.host.is(host, site.default_port))
+                site.is_own
+                    || host.is_none_or(|host| site.host.matches_port(host, site.default_port))
             })
     }
 

@@ -31,7 +31,7 @@ impl Refuse {
             ));
         }
         let text = match text {
-            Some(text) => told(text)?,
+            Some(text) => response_text(text)?,
             None => "Robots are not allowed here.\n".to_owned(),
         };
         Ok(Self { status, text })
@@ -39,7 +39,7 @@ impl Refuse {
 }
 
 /// Returns a text for robots that ends with a line feed.
-pub(super) fn told(text: &str) -> Result<String, (&'static str, String)> {
+pub(super) fn response_text(text: &str) -> Result<String, (&'static str, String)> {
     let text = text.trim_end();
     // The limit includes the added line feed.
     let reason = if text.len() >= MAX_TEXT_BYTES {
@@ -78,7 +78,7 @@ crate::words! {
 }
 
 /// Returns the refusal for requests with a spoofed claim.
-pub(super) fn spoofed() -> Refuse {
+pub(super) fn spoofed_refusal() -> Refuse {
     Refuse {
         status: 403,
         text: TEXT.to_owned(),
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(found, key);
             assert!(reason.contains(hint), "{reason}");
         }
-        assert!(told(&"a".repeat(MAX_TEXT_BYTES)).is_err());
-        assert!(told(&"a".repeat(MAX_TEXT_BYTES - 1)).is_ok());
+        assert!(response_text(&"a".repeat(MAX_TEXT_BYTES)).is_err());
+        assert!(response_text(&"a".repeat(MAX_TEXT_BYTES - 1)).is_ok());
     }
 }

@@ -63,8 +63,8 @@ impl Enforcer {
         user_agent: &[u8],
     ) -> RequestExplanation<'p> {
         let mut explanation = policy.explain(request, visitor);
-        let is_felt = visitor.is_some() && explanation.judgement.is_felt();
-        if is_felt && self.names(request.host, target) {
+        let is_felt = visitor.is_some() && explanation.judgement.affects_robots();
+        if is_felt && self.is_named_page(request.host, target) {
             explanation.pass_named();
         }
         let claimant = visitor.filter(|visitor| !visitor.claims_nothing());
@@ -131,7 +131,7 @@ impl RequestExplanation<'_> {
 
     /// Replaces the decision with a refusal that is independent of the policy.
     #[must_use]
-    pub fn refused(mut self, status: u16, text: &str) -> Self {
+    pub fn with_refusal(mut self, status: u16, text: &str) -> Self {
         let (name, text) = (Action::Refuse.as_str(), text.to_owned());
         self.steps.push(Step { name, text });
         self.action = Action::Refuse;
@@ -152,7 +152,7 @@ impl RequestExplanation<'_> {
             None if reasons.is_empty() => return self,
             None => "The suspicion weight of the User-Agent is".to_owned(),
         };
-        let mark = if !reasons.are_suspect() {
+        let mark = if !reasons.is_suspect() {
             "the visitor is not a suspect"
         } else if self.reasons.is_empty() {
             "a rule lets the visitor pass, so the visitor is not a suspect"
@@ -184,7 +184,7 @@ impl RequestExplanation<'_> {
     /// `find` returns the generated page for the decided location, if such a page exists. A
     /// redirect due to robots.txt retains the start page.
     #[must_use]
-    pub fn own_page(mut self, find: impl FnOnce(&str) -> Option<String>) -> Self {
+    pub fn with_heaven_page(mut self, find: impl FnOnce(&str) -> Option<String>) -> Self {
         let start = self.location.as_deref().filter(|_| self.leads_to_heaven);
         let Some(page) = start.and_then(find) else {
             return self;
@@ -206,7 +206,7 @@ impl RequestExplanation<'_> {
 
     /// Explains that a suspect is served heaven's copy of the page, or why the suspect is not.
     #[must_use]
-    pub fn copy(mut self, refusal: Option<&str>) -> Self {
+    pub fn with_heaven_copy(mut self, refusal: Option<&str>) -> Self {
         if self.reasons.is_empty() || self.action != Action::Serve {
             return self;
         }
@@ -233,7 +233,7 @@ impl RequestExplanation<'_> {
 
     /// Returns a description of the rate limits for the visitor, if any.
     #[must_use]
-    pub fn slowed(&self) -> Option<String> {
+    pub fn rate_limit_text(&self) -> Option<String> {
         let rules = [self.slowed_by, self.errors_by].into_iter().flatten();
         let limits: Vec<_> = rules
             .filter_map(Rule::rate_limiter)
@@ -254,7 +254,7 @@ impl RequestExplanation<'_> {
         self.status = decision.status();
         self.location = decision.location().map(str::to_owned);
         self.leads_to_heaven = self.location.is_some();
-        decision.goes_on()
+        decision.reaches_application()
     }
 
     fn add_finding(&mut self, policy: &Policy, finding: Finding) {

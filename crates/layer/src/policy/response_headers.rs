@@ -120,7 +120,7 @@ impl ResponseHeaders {
     }
 
     /// Adds the headers to a response.
-    pub fn give(&self, headers: &mut HeaderMap) {
+    pub fn apply(&self, headers: &mut HeaderMap) {
         for (name, value) in self.iter() {
             if Self::is_list(name) {
                 headers.append(name, value.clone());
@@ -268,7 +268,7 @@ mod tests {
         ] {
             headers.append(name, HeaderValue::from_static(value));
         }
-        given.give(&mut headers);
+        given.apply(&mut headers);
         let all = |name: &str| -> Vec<_> {
             let values = headers.get_all(name).iter();
             values.map(|value| value.to_str().unwrap()).collect()

@@ -69,7 +69,7 @@ impl<T> HostMap<T> {
 
     /// Sets the value for all hosts that have no specific value.
     #[must_use]
-    pub fn other(mut self, value: T) -> Self {
+    pub fn with_default(mut self, value: T) -> Self {
         self.everywhere = Some(value);
         self
     }
@@ -77,7 +77,7 @@ impl<T> HostMap<T> {
     /// Sets the value for one host.
     #[must_use]
     pub fn host(mut self, host: &str, value: T) -> Self {
-        if let Some(host) = host::spelling(host) {
+        if let Some(host) = host::canonical_host(host) {
             self.by_host.insert(host.into(), value);
         }
         self
@@ -87,11 +87,11 @@ impl<T> HostMap<T> {
     ///
     /// If the host has no specific value, the value for all other hosts is returned.
     #[must_use]
-    pub fn of(&self, host: Option<&str>) -> Option<&T> {
+    pub fn get(&self, host: Option<&str>) -> Option<&T> {
         let own = host.filter(|_| !self.by_host.is_empty()).and_then(|host| {
             // Nearly all clients send the canonical spelling, which requires no copy.
             let known = self.by_host.get(host);
-            known.or_else(|| self.by_host.get(&*host::spelling(host)?))
+            known.or_else(|| self.by_host.get(&*host::canonical_host(host)?))
         });
         own.or(self.everywhere.as_ref())
     }
@@ -126,7 +126,7 @@ impl HostName {
     /// Returns `true` if both names refer to the same host, with or without a default port.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        host::spelling(&self.to_string()) == host::spelling(&other.to_string())
+        host::canonical_host(&self.to_string()) == host::canonical_host(&other.to_string())
     }
 }
 
@@ -160,7 +160,7 @@ impl SharedRobotsFiles {
         self.current.store(Arc::new(ActiveFiles { files, refused }));
     }
 
-    pub(super) fn in_force(&self) -> Guard<Arc<ActiveFiles>> {
+    pub(super) fn active_files(&self) -> Guard<Arc<ActiveFiles>> {
         self.current.load()
     }
 }
@@ -193,9 +193,9 @@ mod tests {
             (Some(""), 0),
             (None, 0),
         ] {
-            assert_eq!(values.of(host), Some(&value), "{host:?}");
+            assert_eq!(values.get(host), Some(&value), "{host:?}");
         }
         assert_eq!(values.iter().count(), 3);
-        assert_eq!(HostMap::<u8>::default().of(Some("a")), None);
+        assert_eq!(HostMap::<u8>::default().get(Some("a")), None);
     }
 }

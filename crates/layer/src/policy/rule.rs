@@ -119,7 +119,7 @@ impl Rule {
 
     /// Returns the path of the page that the rule serves without a redirect, if any.
     #[must_use]
-    pub fn served(&self) -> Option<&str> {
+    pub fn served_page(&self) -> Option<&str> {
         match &self.effect {
             Effect::Serve(heaven) => Some(&heaven.redirect.location),
             _ => None,
@@ -149,7 +149,7 @@ impl Rule {
     /// `user_agent` is the value of the User-Agent header; `client` is the client address, if it is
     /// known and does not belong to a shared proxy.
     #[must_use]
-    pub fn paced(
+    pub fn limited_request(
         &self,
         visitor: Visitor<'_>,
         user_agent: &[u8],
@@ -174,17 +174,17 @@ impl Rule {
     /// for robots.
     #[must_use]
     pub fn is_unconfirmed(&self) -> bool {
-        !self.is_confirmed && self.touches_people()
+        !self.is_confirmed && self.affects_people()
     }
 
     /// Returns `true` if the rule's action may affect human visitors.
     #[must_use]
-    pub fn touches_people(&self) -> bool {
+    pub fn affects_people(&self) -> bool {
         self.acts() && self.scope.robots.is_about(Kind::Person)
     }
 
     /// Returns `true` if the rule allows certain addresses to pass, including this address.
-    pub(super) fn passes_address(&self, address: IpAddr) -> bool {
+    pub(super) fn allows_address(&self, address: IpAddr) -> bool {
         let addresses = self.scope.sender.addresses.iter().flatten();
         !self.acts() && addresses.into_iter().any(|set| set.contains(address))
     }
@@ -272,7 +272,7 @@ impl Rule {
     /// After a rule that slows robots down, rules that count something else are still evaluated;
     /// after a rule that allows certain robots to pass, rules that include spoofed claims are still
     /// evaluated.
-    pub(super) fn hides(&self, other: &Self) -> bool {
+    pub(super) fn shadows(&self, other: &Self) -> bool {
         let is_asked_on = matches!(self.effect, Effect::Slow(_));
         let slows = self.counts_alike(other);
         let verdicts = other.scope.robots.verdicts.as_ref();
@@ -290,7 +290,7 @@ impl Rule {
     }
 
     /// Takes over the state of the rate limit from an equal rule in another policy.
-    pub(super) fn take_over(&mut self, other: &Self) {
+    pub(super) fn inherit_state(&mut self, other: &Self) {
         if let (Effect::Slow(ours), Effect::Slow(theirs)) = (&mut self.effect, &other.effect)
             && ours.has_settings_of(theirs)
             && self.scope == other.scope
@@ -301,7 +301,7 @@ impl Rule {
 }
 
 /// Returns the label of a rule with its source location.
-pub(super) fn named(rule: &Rule) -> String {
+pub(super) fn label(rule: &Rule) -> String {
     match rule.origin() {
         "" => rule.label().to_owned(),
         origin => format!("{} ({origin})", rule.label()),

@@ -11,7 +11,7 @@ use super::{
     heaven::Heaven,
     load::LoadThreshold,
     rate_limiter::LimitSettings,
-    refuse::told,
+    refuse::response_text,
     when::{conditions, setter, setters},
 };
 
@@ -188,7 +188,7 @@ impl RuleBuilder {
             self.wait
                 .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
         );
-        let load = self.load.some();
+        let load = self.load.non_empty();
         shown.extend(load.map(|load| format!("under load, at {load}")));
         scope.places = places.clone();
         if self.people.is_some() && !scope.robots.is_about(Kind::Person) {
@@ -289,7 +289,7 @@ impl RuleBuilder {
                 ));
             }
         }
-        let text = self.text.as_deref().map(told).transpose()?;
+        let text = self.text.as_deref().map(response_text).transpose()?;
         // By default, the requests of a whole period may arrive at once.
         let burst = self.burst.unwrap_or(count).max(1);
         Ok(RateLimiter::new(LimitSettings {
@@ -299,7 +299,7 @@ impl RuleBuilder {
             burst,
             key: self.rate_key.unwrap_or_default(),
             text,
-            load: self.load.some(),
+            load: self.load.non_empty(),
         }))
     }
 

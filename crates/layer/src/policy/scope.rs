@@ -43,7 +43,7 @@ impl PartialEq for Scope {
 
 impl Scope {
     /// Returns `true` if the conditions on the path, method and host hold.
-    pub(super) fn is_about(&self, asked: &NormalizedRequest<'_>) -> bool {
+    pub(super) fn matches(&self, asked: &NormalizedRequest<'_>) -> bool {
         self.unlike(asked).is_none()
     }
 
@@ -123,7 +123,7 @@ impl Scope {
 
     fn has_host(&self, host: Option<&str>) -> bool {
         self.hosts.as_ref().is_none_or(|hosts| {
-            host.is_some_and(|host| hosts.iter().any(|ours| ours.is_meant_by(host)))
+            host.is_some_and(|host| hosts.iter().any(|ours| ours.matches(host)))
         })
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use arc_swap::{ArcSwap, Guard};
 
-use super::{LeftOutRule, Policy, PolicyError, Rule, RuleBuilder, builder::NO_REDIRECT_URL};
+use super::{OmittedRule, Policy, PolicyError, Rule, RuleBuilder, builder::NO_REDIRECT_URL};
 
 /// A policy that is replaced atomically, without blocking readers. Clones share the policy.
 #[derive(Clone)]
@@ -97,8 +97,8 @@ impl SharedPolicy {
         let parts = self.current.parts.lock();
         let mut parts = parts.unwrap_or_else(PoisonError::into_inner);
         change(&mut parts);
-        let mut policy = parts.policy.clone().under(&parts.overlay);
-        policy.take_over(&self.load());
+        let mut policy = parts.policy.clone().with_overlay(&parts.overlay);
+        policy.inherit_state(&self.load());
         self.current.policy.store(Arc::new(policy));
         // Incremented after the store, so that a reader of this version loads this policy or a
         // later policy.
@@ -126,7 +126,7 @@ impl fmt::Debug for SharedPolicy {
 /// An overlay is applied to the active policy with
 /// [`SharedPolicy::set_overlay`](super::SharedPolicy::set_overlay). The overlay's rules also
 /// precede the lists of allowed and denied robots. A rule that redirects uses the policy's redirect
-/// target; a rule that is not valid for the policy is [left out](Policy::left_out).
+/// target; a rule that is not valid for the policy is [left out](Policy::omitted_rules).
 ///
 /// # Example
 ///
@@ -167,7 +167,7 @@ impl Overlay {
 
 impl Policy {
     /// Returns the policy with an overlay applied; `self` must not have an overlay yet.
-    pub(super) fn under(mut self, overlay: &Overlay) -> Self {
+    pub(super) fn with_overlay(mut self, overlay: &Overlay) -> Self {
         self.is_paused = overlay.is_paused;
         self.is_dry_run |= overlay.is_paused;
         if overlay.rules.is_empty() {
@@ -177,7 +177,7 @@ impl Policy {
         for rule in &overlay.rules {
             match self.overlaid(rule.clone()) {
                 Ok(rule) => laid.push(rule),
-                Err(error) => self.left_out.push(LeftOutRule {
+                Err(error) => self.left_out.push(OmittedRule {
                     label: rule.shown_label(),
                     reason: match error {
                         PolicyError::Rule { reason, .. } => reason,
@@ -227,7 +227,7 @@ impl Policy {
 
     /// Returns the rules of the overlay that are not valid for the policy, each with the reason.
     #[must_use]
-    pub fn left_out(&self) -> &[LeftOutRule] {
+    pub fn omitted_rules(&self) -> &[OmittedRule] {
         &self.left_out
     }
 
@@ -240,7 +240,7 @@ impl Policy {
     }
 
     /// Takes over the rate limits and the measured load from another policy.
-    pub(super) fn take_over(&mut self, other: &Self) {
+    pub(super) fn inherit_state(&mut self, other: &Self) {
         if let (Some(ours), Some(theirs)) = (&mut self.load, &other.load) {
             *ours = Arc::clone(theirs);
         }
@@ -250,12 +250,12 @@ impl Policy {
         for (index, rule) in self.rules.iter_mut().enumerate() {
             if index < self.overlaid {
                 if let Some(theirs) = theirs.get(rule.label()) {
-                    rule.take_over(theirs);
+                    rule.inherit_state(theirs);
                 }
                 continue;
             }
             for theirs in of_settings {
-                rule.take_over(theirs);
+                rule.inherit_state(theirs);
             }
         }
     }

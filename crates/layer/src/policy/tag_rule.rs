@@ -215,7 +215,7 @@ impl Policy {
             for rule in self
                 .tag_rules
                 .iter()
-                .filter(|rule| rule.scope.is_about(&asked))
+                .filter(|rule| rule.scope.matches(&asked))
             {
                 // Set even if the rule does not match: it may match another User-Agent, which
                 // caches must consider.

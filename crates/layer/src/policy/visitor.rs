@@ -7,7 +7,7 @@ use super::Sender;
 /// The robot that a request claims to be from, and the verdict on the claim.
 ///
 /// For a request that does not claim to be from a robot, there is no `Visitor`, unless a policy
-/// [judges people](super::Policy::judges_people). A request without a User-Agent is
+/// [judges people](super::Policy::has_rules_for_people). A request without a User-Agent is
 /// [nameless](Claim::Nameless), and a request with the User-Agent of many visitors is
 /// [shared](Claim::Shared); neither has a verdict.
 ///
@@ -52,7 +52,7 @@ impl<'v> Visitor<'v> {
         }
     }
 
-    /// Creates a human visitor, for policies that [judge people](super::Policy::judges_people).
+    /// Creates a human visitor, for policies that [judge people](super::Policy::has_rules_for_people).
     #[must_use]
     pub fn person(sender: Sender<'v>) -> Self {
         Visitor {
@@ -63,7 +63,7 @@ impl<'v> Visitor<'v> {
 
     /// Sets the sender of the request.
     #[must_use]
-    pub fn sent_by(mut self, sender: Sender<'v>) -> Self {
+    pub fn with_sender(mut self, sender: Sender<'v>) -> Self {
         self.sender = sender;
         self
     }

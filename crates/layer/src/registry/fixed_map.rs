@@ -47,18 +47,19 @@ impl<K, N: Default> FixedMap<K, N> {
     /// Returns the value for the key that `is_it` recognizes, or inserts the key created by `make`.
     ///
     /// Returns `None` for a new key if the table is full.
-    pub fn of(
+    pub fn get_or_insert(
         &self,
         hash: KeyHash,
         is_it: impl Fn(&K) -> bool,
         make: impl Fn() -> K,
     ) -> Option<&N> {
-        self.numbered(hash, is_it, make).map(|(_, numbers)| numbers)
+        self.get_or_insert_indexed(hash, is_it, make)
+            .map(|(_, numbers)| numbers)
     }
 
-    /// Returns the value for a key as [`of`](Self::of) does, with the [position](Self::at) of the
+    /// Returns the value for a key as [`get_or_insert`](Self::get_or_insert) does, with the [position](Self::at) of the
     /// key.
-    pub fn numbered(
+    pub fn get_or_insert_indexed(
         &self,
         hash: KeyHash,
         is_it: impl Fn(&K) -> bool,
@@ -173,7 +174,7 @@ mod tests {
     fn threads_share_the_counters_of_a_key() {
         let counts = FixedMap::<u64, AtomicU64>::new(50);
         let count = |key: u64| {
-            let numbers = counts.of(
+            let numbers = counts.get_or_insert(
                 KeyHash::default().number(key),
                 |known| *known == key,
                 || key,
@@ -190,7 +191,8 @@ mod tests {
             .map(|(_, number)| number.load(Relaxed))
             .collect();
         assert_eq!(counted, [4; 50]);
-        let is_full = counts.of(KeyHash::default().number(50), |known| *known == 50, || 50);
+        let is_full =
+            counts.get_or_insert(KeyHash::default().number(50), |known| *known == 50, || 50);
         assert!(is_full.is_none());
     }
 
@@ -198,7 +200,7 @@ mod tests {
     fn keys_with_the_same_hash_have_separate_counters() {
         let counts = FixedMap::<&str, AtomicU64>::new(4);
         for key in ["a", "b", "a"] {
-            let numbers = counts.of(KeyHash::default(), |known| *known == key, || key);
+            let numbers = counts.get_or_insert(KeyHash::default(), |known| *known == key, || key);
             numbers.unwrap().fetch_add(1, Relaxed);
         }
         let mut counted: Vec<_> = counts

@@ -1,9 +1,8 @@
 //! Formats of published registries, with their names and parsers.
 
 use super::{
-    Parsed, Source,
-    cut_off::{RecordLine, flat_line, yaml_line},
-    flat_file, import,
+    Parsed, Source, flat_file, import,
+    truncation::{RecordLine, flat_line, yaml_line},
 };
 
 /// Number of bytes that are inspected to guess a format.

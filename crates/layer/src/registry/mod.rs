@@ -50,7 +50,6 @@
 mod bundled;
 mod by_hand;
 mod collect;
-mod cut_off;
 #[cfg(feature = "formats")]
 mod export;
 #[cfg(feature = "verify")]
@@ -66,13 +65,12 @@ mod purpose;
 mod regex;
 mod robot;
 mod text;
+mod truncation;
 mod useragent;
 
 pub use bundled::bundled;
 #[doc(hidden)]
 pub use by_hand::{InputError, RobotInput};
-#[doc(hidden)]
-pub use cut_off::{ends_mid_line, missing_last_fields};
 #[cfg(feature = "formats")]
 pub use export::ExportFormat;
 #[cfg(feature = "formats")]
@@ -104,5 +102,7 @@ pub use regex::compile_regex;
 #[doc(hidden)]
 pub use robot::{Exclusion, InvalidSource};
 pub use robot::{Robot, Source, Status};
+#[doc(hidden)]
+pub use truncation::{ends_mid_line, missing_last_fields};
 #[doc(hidden)]
 pub use useragent::{NoPattern, normalise};

@@ -54,7 +54,7 @@ type Senders = SeenKeys<16_384>;
 ///     .header("accept", "*/*")
 ///     .body(())?;
 /// let reasons = BrowserCheck::new().judge(&request, Transport::default());
-/// assert!(reasons.are_suspect() && reasons.contains(Reason::LanguageMissing));
+/// assert!(reasons.is_suspect() && reasons.contains(Reason::LanguageMissing));
 /// # Ok::<(), http::Error>(())
 /// ```
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl BrowserCheck {
     pub fn judge<B>(&self, request: &Request<B>, transport: Transport) -> Reasons {
         let user_agent = request.headers().get(USER_AGENT);
         let user_agent = user_agent.map_or(&b""[..], HeaderValue::as_bytes);
-        self.judge_with_key(request, user_agent, AgentKey::of(user_agent), transport)
+        self.judge_with_key(request, user_agent, AgentKey::parse(user_agent), transport)
     }
 
     /// Returns the reasons for a request, given its User-Agent and the key of the User-Agent.
@@ -139,7 +139,7 @@ impl BrowserCheck {
         let key = transport
             .sender
             .map(|sender| sender_key(sender, agent, shape));
-        if key.is_some_and(|key| self.senders.has(key)) {
+        if key.is_some_and(|key| self.senders.contains(key)) {
             return Reasons::default();
         }
         let found = self.found(request, user_agent, transport);
@@ -172,7 +172,7 @@ impl BrowserCheck {
         let Some(browser) = self.table.browser(user_agent) else {
             return Some(Reasons::default());
         };
-        let seen = BrowserHeaders::of(request.headers());
+        let seen = BrowserHeaders::from_headers(request.headers());
         let is_judged = is_judged(request.method(), request.uri().path());
         if !is_judged || seen.has_any(&[Field::Handshake, Field::Report]) {
             return None;
@@ -180,7 +180,7 @@ impl BrowserCheck {
         let front = transport.front;
         let came = seen.fields() | (OVER_HTTPS * u32::from(transport.is_https));
         let judged = CheckedRequest {
-            expected: front.map_or(u32::MAX, |front| self.fronts.bring(front, came)),
+            expected: front.map_or(u32::MAX, |front| self.fronts.record_headers(front, came)),
             browser,
             seen,
             transport,
@@ -433,7 +433,7 @@ fn sender_key(sender: SocketAddr, agent: AgentKey, shape: impl FnOnce() -> u64) 
         0 => shape(),
         port => port.into(),
     };
-    agent.with(address, which)
+    agent.mix(address, which)
 }
 
 #[cfg(test)]

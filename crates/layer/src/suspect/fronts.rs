@@ -81,7 +81,7 @@ impl Fronts {
     }
 
     /// Records the headers of a request, and returns all headers that the proxy has ever forwarded.
-    pub(super) fn bring(&self, front: IpAddr, came: u32) -> u32 {
+    pub(super) fn record_headers(&self, front: IpAddr, came: u32) -> u32 {
         let key = key(front);
         for place in self.places(key) {
             let taken = place.key.load(Relaxed);
@@ -158,9 +158,9 @@ mod tests {
     fn header_that_a_front_has_forwarded_once_is_expected_later() {
         let fronts = Fronts::default();
         let [first, second] = [[192, 0, 2, 1], [192, 0, 2, 2]].map(IpAddr::from);
-        assert_eq!(fronts.bring(first, 0b01), 0b01);
-        assert_eq!(fronts.bring(first, 0b10), 0b11);
-        assert_eq!(fronts.bring(first, 0), 0b11);
+        assert_eq!(fronts.record_headers(first, 0b01), 0b01);
+        assert_eq!(fronts.record_headers(first, 0b10), 0b11);
+        assert_eq!(fronts.record_headers(first, 0), 0b11);
         assert_eq!(
             (
                 fronts.headers_forwarded_by(first),
@@ -168,19 +168,23 @@ mod tests {
             ),
             (0b11, 0)
         );
-        assert_eq!(fronts.bring(second, 0), 0, "proxies are independent");
+        assert_eq!(
+            fronts.record_headers(second, 0),
+            0,
+            "proxies are independent"
+        );
     }
 
     #[test]
     fn front_is_reported_after_enough_requests() {
         let fronts = Fronts::default();
         let [often, seldom] = [[192, 0, 2, 1], [192, 0, 2, 2]].map(IpAddr::from);
-        fronts.bring(seldom, 0b01);
+        fronts.record_headers(seldom, 0b01);
         for _ in 1..ENOUGH {
-            fronts.bring(often, 0b01);
+            fronts.record_headers(often, 0b01);
         }
         assert_eq!(fronts.learnt().count(), 0);
-        fronts.bring(often, 0b10);
+        fronts.record_headers(often, 0b10);
         assert_eq!(fronts.learnt().collect::<Vec<_>>(), [(often, 0b11)]);
     }
 
@@ -189,9 +193,9 @@ mod tests {
         let fronts = Fronts::default();
         let address = |number: u32| IpAddr::from(number.to_be_bytes());
         for number in 0..10_000 {
-            fronts.bring(address(number), 0b01);
+            fronts.record_headers(address(number), 0b01);
         }
-        let kept = (0..10_000).filter(|number| fronts.bring(address(*number), 0) == 0b01);
+        let kept = (0..10_000).filter(|number| fronts.record_headers(address(*number), 0) == 0b01);
         assert!((1..=MAX_FRONTS).contains(&kept.count()));
     }
 }

@@ -143,17 +143,17 @@ impl Marks {
     /// Returns the marks of a site, which are separate but share the memory with other sites'
     /// marks.
     #[must_use]
-    pub fn of_site(&self, name: &str) -> Self {
+    pub fn for_site(&self, name: &str) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
-            salt: AgentKey::of(name.as_bytes()).number(),
+            salt: AgentKey::parse(name.as_bytes()).number(),
         }
     }
 
     /// Returns the key of a visitor.
     #[must_use]
     pub fn visitor(&self, address: IpAddr, user_agent: &[u8]) -> MarkedVisitor {
-        self.visitor_by(address, AgentKey::of(user_agent))
+        self.visitor_by(address, AgentKey::parse(user_agent))
     }
 
     /// Returns the key of a visitor, given the key of the User-Agent.
@@ -162,7 +162,7 @@ impl Marks {
             IpAddr::V4(v4) => (1, u64::from(v4.to_bits())),
             IpAddr::V6(v6) => (2, halves(v6.to_bits()).0),
         };
-        let key = agent.with(self.salt ^ kind, sender);
+        let key = agent.mix(self.salt ^ kind, sender);
         // The lowest two numbers have a special meaning.
         MarkedVisitor(key.max(TAKEN + 1))
     }
@@ -170,7 +170,7 @@ impl Marks {
     /// Returns `true` if no visitor is marked. The check costs one atomic load.
     #[inline]
     #[must_use]
-    pub fn are_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.shared.last_s.load(Relaxed) == 0
     }
 
@@ -198,7 +198,7 @@ impl Marks {
 
     /// Returns the marks in effect for a visitor.
     #[must_use]
-    pub fn found(&self, visitor: MarkedVisitor) -> ActiveMarks {
+    pub fn active_marks(&self, visitor: MarkedVisitor) -> ActiveMarks {
         let last_s = self.shared.last_s.load(Relaxed);
         let now_s = self.now_s();
         if !holds(last_s, now_s) {
@@ -302,7 +302,7 @@ impl Place {
 impl fmt::Debug for Marks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Marks")
-            .field("are_none", &self.are_none())
+            .field("are_none", &self.is_empty())
             .finish_non_exhaustive()
     }
 }
@@ -334,11 +334,11 @@ mod tests {
     fn marks_expire_and_the_last_report_of_the_application_applies() {
         let (marks, clock) = marks();
         let visitor = marks.visitor(address(7), b"Chrome/156");
-        assert!(marks.are_none());
+        assert!(marks.is_empty());
         marks.set(visitor, Mark::Trap, HOUR);
         marks.set(visitor, Mark::NoPerson, 10 * MINUTE);
         let all = Reasons::from(Reason::Trap).with(Reason::UpstreamWord);
-        assert_eq!(marks.found(visitor).reasons, all);
+        assert_eq!(marks.active_marks(visitor).reasons, all);
         marks.set(visitor, Mark::Person, 10 * MINUTE);
         let told = ActiveMarks {
             is_person: true,
@@ -346,13 +346,13 @@ mod tests {
             is_sent: false,
             reasons: Reason::Trap.into(),
         };
-        assert_eq!(marks.found(visitor), told);
+        assert_eq!(marks.active_marks(visitor), told);
         clock.advance(10 * MINUTE);
-        assert!(!marks.found(visitor).is_person);
-        assert!(marks.found(visitor).reasons.contains(Reason::Trap));
+        assert!(!marks.active_marks(visitor).is_person);
+        assert!(marks.active_marks(visitor).reasons.contains(Reason::Trap));
         clock.advance(50 * MINUTE);
-        assert_eq!(marks.found(visitor), ActiveMarks::default());
-        assert!(marks.are_none(), "all marks have ended");
+        assert_eq!(marks.active_marks(visitor), ActiveMarks::default());
+        assert!(marks.is_empty(), "all marks have ended");
     }
 
     #[test]
@@ -363,7 +363,7 @@ mod tests {
         let networks = ["2001:db8::1", "2001:db8:0:1::1"];
         addresses.extend(networks.map(|text| text.parse::<IpAddr>().unwrap()));
         let mut all = Vec::new();
-        for site in [marks.clone(), marks.of_site("a"), marks.of_site("b")] {
+        for site in [marks.clone(), marks.for_site("a"), marks.for_site("b")] {
             for agent in agents {
                 let of = |address: &IpAddr| site.visitor(*address, agent.as_bytes()).0;
                 all.extend(addresses.iter().map(of));
@@ -387,18 +387,18 @@ mod tests {
             marks.set(visitor(number), Mark::Trap, HOUR);
             last = number;
             assert_ne!(
-                marks.found(visitor(number)),
+                marks.active_marks(visitor(number)),
                 ActiveMarks::default(),
                 "{number}"
             );
         }
-        let kept =
-            (0..=last).filter(|number| marks.found(visitor(*number)) != ActiveMarks::default());
+        let kept = (0..=last)
+            .filter(|number| marks.active_marks(visitor(*number)) != ActiveMarks::default());
         let kept = kept.count();
         assert!((PLACES * 9 / 10..=PLACES).contains(&kept), "{kept}");
         assert!(PLACES * size_of::<Place>() <= 1 << 19);
         clock.advance(HOUR);
-        assert_eq!(marks.found(visitor(last)), ActiveMarks::default());
+        assert_eq!(marks.active_marks(visitor(last)), ActiveMarks::default());
     }
 
     #[test]
@@ -412,7 +412,7 @@ mod tests {
                         let visitor = marks.visitor(address(number * 4 + part), b"a");
                         marks.set(visitor, Mark::Trap, HOUR);
                         let never = marks.visitor(address(number * 4 + part), b"b");
-                        assert_eq!(marks.found(never), ActiveMarks::default());
+                        assert_eq!(marks.active_marks(never), ActiveMarks::default());
                     }
                 });
             }
@@ -426,8 +426,8 @@ mod tests {
         let visitor = marks.visitor(address(7), b"a");
         clock.advance(Duration::from_hours(1_000));
         marks.set(visitor, Mark::Trap, Duration::MAX);
-        assert!(marks.found(visitor).reasons.contains(Reason::Trap));
+        assert!(marks.active_marks(visitor).reasons.contains(Reason::Trap));
         clock.advance(Duration::from_hours(12));
-        assert_eq!(marks.found(visitor), ActiveMarks::default());
+        assert_eq!(marks.active_marks(visitor), ActiveMarks::default());
     }
 }

@@ -12,9 +12,9 @@ use super::{Reason, SUSPECT_WEIGHT};
 /// use robot_detection_layer::suspect::{Reason, Reasons};
 ///
 /// let weak = Reasons::from(Reason::LanguageMissing);
-/// assert!(!weak.are_suspect());
+/// assert!(!weak.is_suspect());
 /// let all = weak.with(Reason::HeaderOrder).with(Reason::RequestBare);
-/// assert!(all.are_suspect());
+/// assert!(all.is_suspect());
 /// assert_eq!(all.to_string(), "accept-language-missing,header-order,request-bare");
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -79,14 +79,14 @@ impl Reasons {
 
     /// Returns `true` if the total weight of the reasons makes a visitor suspect.
     #[must_use]
-    pub fn are_suspect(self) -> bool {
+    pub fn is_suspect(self) -> bool {
         !self.is_empty() && self.weight() >= SUSPECT_WEIGHT
     }
 
     /// Returns the set if its weight makes a visitor suspect, and an empty set otherwise.
     #[must_use]
     pub(crate) fn if_suspect(self) -> Self {
-        if self.are_suspect() { self } else { Self(0) }
+        if self.is_suspect() { self } else { Self(0) }
     }
 
     /// Returns an iterator over the reasons in the set.
@@ -154,9 +154,9 @@ mod tests {
             !of_corporate_proxies
                 .into_iter()
                 .collect::<Reasons>()
-                .are_suspect()
+                .is_suspect()
         );
-        assert!(!of_extensions.into_iter().collect::<Reasons>().are_suspect());
-        assert!(!Reasons::default().are_suspect());
+        assert!(!of_extensions.into_iter().collect::<Reasons>().is_suspect());
+        assert!(!Reasons::default().is_suspect());
     }
 }

@@ -63,7 +63,7 @@ impl Field {
 }
 
 impl<'h> BrowserHeaders<'h> {
-    pub(super) fn of(headers: &'h HeaderMap) -> Self {
+    pub(super) fn from_headers(headers: &'h HeaderMap) -> Self {
         let mut seen = Self::default();
         for (place, (name, value)) in headers.iter().enumerate() {
             let value = value.as_bytes();

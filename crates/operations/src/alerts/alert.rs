@@ -203,7 +203,7 @@ impl WebhookUrl {
     }
 
     /// Returns the full URL, to which messages are sent.
-    pub(super) fn whole(&self) -> &Url {
+    pub(super) fn full_url(&self) -> &Url {
         &self.0
     }
 }

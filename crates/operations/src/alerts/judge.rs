@@ -84,7 +84,7 @@ fn findings_above(
     if robots.values().sum::<u64>() <= above {
         return Vec::new();
     }
-    most_first(robots)
+    sort_by_count(robots)
         .into_iter()
         .map(|(robot, requests)| tell(robot, requests))
         .collect()
@@ -113,7 +113,7 @@ fn spikes(figures: &Figures, times: u64, above: u64) -> Vec<String> {
             }
         })
     };
-    most_first(&hour).into_iter().filter_map(spike).collect()
+    sort_by_count(&hour).into_iter().filter_map(spike).collect()
 }
 
 fn refresh(record: &RefreshRecord) -> Option<String> {
@@ -154,7 +154,7 @@ pub(super) fn by_robot(
 }
 
 /// Returns the robots sorted by number of requests in descending order.
-pub(super) fn most_first<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
+pub(super) fn sort_by_count<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
     let mut rows: Vec<_> = robots
         .iter()
         .map(|(robot, number)| (*robot, *number))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::judge::{by_robot, is_spoofed, is_violation, most_first};
+use super::judge::{by_robot, is_spoofed, is_violation, sort_by_count};
 use robot_detection_layer::detect::Kind;
 use robot_detection_store::store::TrafficSum;
 
@@ -34,7 +34,7 @@ pub(super) fn report(week: &[TrafficSum], before: &[TrafficSum]) -> Vec<String> 
     ];
     let (now, then) = (by_robot(week, has_name), by_robot(before, has_name));
     let row = |(robot, number): (&str, u64)| told(robot, number, &then);
-    lines.extend(most_first(&now).into_iter().take(TOP).map(row));
+    lines.extend(sort_by_count(&now).into_iter().take(TOP).map(row));
     lines
 }
 

@@ -56,7 +56,7 @@ pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event
 }
 
 /// Records the result of a delivery attempt.
-pub(super) fn answered(state: &mut AlertState, result: &Result<(), String>, now_ms: i64) {
+pub(super) fn record_attempt(state: &mut AlertState, result: &Result<(), String>, now_ms: i64) {
     state.tried_ms = now_ms;
     match result {
         Ok(()) => {
@@ -107,7 +107,7 @@ mod tests {
             } else {
                 Err("down".to_owned())
             };
-            answered(state, &result, now_ms);
+            record_attempt(state, &result, now_ms);
         }
         due
     }

@@ -9,7 +9,7 @@ use tracing::{debug, info, warn};
 use super::{
     Alert, Event, Figures, Message, Watch, judge,
     report::report,
-    state::{answered, due, observe},
+    state::{due, observe, record_attempt},
 };
 use crate::Certificates;
 use robot_detection_layer::clock::Clock;
@@ -106,7 +106,7 @@ impl Watcher {
         let looking = async {
             tokio::time::sleep(FIRST).await;
             loop {
-                self.look().await;
+                self.evaluate().await;
                 for _ in 0..TRIES {
                     tokio::time::sleep(TRY).await;
                     self.lead().await;
@@ -114,14 +114,14 @@ impl Watcher {
             }
         };
         stop.run_until_cancelled(looking).await;
-        self.leave().await;
+        self.release_leadership().await;
     }
 
     /// Becomes leader if there is no leader, so that the next evaluation is not missed.
     async fn lead(&mut self) {
         // A leader writes to the database at each evaluation, which is often enough.
         if !matches!(self.role, Role::Looks(_))
-            && self.store.absence().is_none()
+            && self.store.outage().is_none()
             && let Err(error) = self.is_ours().await
         {
             // The database's own watcher logs its outage.
@@ -130,16 +130,16 @@ impl Watcher {
     }
 
     /// Gives up leadership, so that another instance can evaluate the alerts.
-    pub async fn leave(&mut self) {
+    pub async fn release_leadership(&mut self) {
         if let Role::Looks(lease) = std::mem::replace(&mut self.role, Role::Unknown) {
             lease.release().await;
         }
     }
 
     /// Evaluates all alerts once and sends the messages that are due.
-    pub async fn look(&mut self) {
+    pub async fn evaluate(&mut self) {
         let alerts = self.alerts.load();
-        let absence = self.store.absence();
+        let absence = self.store.outage();
         self.watch_database(&alerts, absence.as_deref()).await;
         if absence.is_none()
             && let Err(error) = self.watch_others(&alerts).await
@@ -191,7 +191,7 @@ impl Watcher {
             .unwrap_or_else(|| first(alert, now_ms));
             state.name.clone_from(&alert.name);
             alert.watch.as_str().clone_into(&mut state.watch);
-            state.receiver = alert.webhook.shown();
+            state.receiver = alert.webhook.redacted_url();
             if alert.watch != Watch::Database {
                 observe(&mut state, &judge(alert.watch, &figures), now_ms);
                 self.tell(alert, &mut state, now_ms).await;
@@ -232,7 +232,7 @@ impl Watcher {
         };
         let message = Message::new(alert, event, &findings, state.since_ms, now_ms);
         let result = alert.webhook.send(alert, &message).await.map(drop);
-        let (name, receiver, event) = (&alert.name, alert.webhook.shown(), event.as_str());
+        let (name, receiver, event) = (&alert.name, alert.webhook.redacted_url(), event.as_str());
         match &result {
             Ok(()) => info!(name, event, "sent alert {name:?} to {receiver}: {event}"),
             // Only the first failed attempt is logged.
@@ -244,7 +244,7 @@ impl Watcher {
             }
             Err(_) => {}
         }
-        answered(state, &result, now_ms);
+        record_attempt(state, &result, now_ms);
         let attempt = AlertAttempt {
             at_ms: now_ms,
             name: alert.name.clone(),

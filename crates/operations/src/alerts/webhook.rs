@@ -64,7 +64,7 @@ impl Webhook {
     }
 
     /// Returns the scheme and host of the URL for display; the rest of the URL is a secret.
-    pub fn shown(&self) -> String {
+    pub fn redacted_url(&self) -> String {
         self.url.to_string()
     }
 
@@ -74,8 +74,8 @@ impl Webhook {
     ///
     /// Returns the reason why the delivery failed; the reason does not contain the URL.
     pub async fn send(&self, alert: &Alert, message: &Message) -> Result<Receipt, String> {
-        let (value, other) = body(alert, self.url.whole(), message);
-        let url = other.as_ref().unwrap_or(self.url.whole());
+        let (value, other) = body(alert, self.url.full_url(), message);
+        let url = other.as_ref().unwrap_or(self.url.full_url());
         let body = Bytes::from(value.to_string());
         let headers = self.headers(&body, message.at_ms);
         let sent = self.client.post(url, headers, body, MAX_ANSWER_BYTES);

@@ -83,7 +83,7 @@ impl Bans {
     ///
     /// Requests from verified robots, from robots with a pending verdict, and with a User-Agent
     /// that many people share are not counted.
-    pub fn note(&self, outcome: &Outcome, address: IpAddr) {
+    pub fn count_outcome(&self, outcome: &Outcome, address: IpAddr) {
         let is_refused = matches!(outcome.decision(), Action::Refuse | Action::Slow);
         let is_spared = matches!(
             outcome.verdict(),
@@ -100,7 +100,7 @@ impl Bans {
         if rules.is_empty() {
             return;
         }
-        let (network, at_ms) = (Network::of(address), inner.clock.now_ms());
+        let (network, at_ms) = (Network::containing(address), inner.clock.now_ms());
         for (number, rule) in rules.iter().enumerate() {
             let limits = (rule.refusals, ms(rule.per), ms(rule.lasts));
             let key = (network, number);
@@ -114,7 +114,7 @@ impl Bans {
                 lasts: rule.lasts,
             };
             if inner.found.try_send(found).is_err() {
-                inner.tallies.forget(key);
+                inner.tallies.remove(key);
             }
         }
     }

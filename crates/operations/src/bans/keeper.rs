@@ -84,7 +84,7 @@ impl BanKeeper {
 
     /// Logs and stores a ban, unless the client's address is exempt.
     async fn take(&mut self, found: BanCandidate) {
-        let network = Network::of(found.address);
+        let network = Network::containing(found.address);
         if let Some(why) = self.exemption_reason(found.address).await {
             debug!(%network, "{network} is often refused but not banned: {why}");
             return;
@@ -105,7 +105,7 @@ impl BanKeeper {
 
     async fn exemption_reason(&self, address: IpAddr) -> Option<&'static str> {
         let is_reached = matches!(
-            AddressKind::of(address),
+            AddressKind::from_address(address),
             // Examples and tests use documentation addresses as if they were public.
             AddressKind::Public | AddressKind::Documentation
         );
@@ -131,16 +131,16 @@ impl BanKeeper {
     async fn write(&mut self) {
         while let Some(ban) = self.held.front() {
             if let Err(error) = self.store.bans().add(ban).await {
-                return self.outage.failed(&error);
+                return self.outage.log_failure(&error);
             }
             self.held.pop_front();
-            self.outage.succeeded();
+            self.outage.log_success();
         }
     }
 
     async fn prune(&mut self) {
         if let Err(error) = self.store.bans().prune(self.clock.now_ms()).await {
-            self.outage.failed(&error);
+            self.outage.log_failure(&error);
         }
     }
 }

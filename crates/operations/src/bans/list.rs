@@ -25,7 +25,7 @@ pub enum BanFormat {
 }
 
 /// Returns the complete ban list in the given format.
-pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
+pub fn format_list(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
     match format {
         BanFormat::Plain => lines(bans, |network| format!("{network}\n")),
         BanFormat::Nginx => lines(bans, |network| format!("deny {network};\n")),
@@ -34,7 +34,7 @@ pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
 }
 
 /// Returns the update for a new or extended ban; `None` if the format does not support updates.
-pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
+pub fn format_addition(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     let network = network(ban)?;
     match format {
         BanFormat::Plain => Some(format!("+ {network}\n")),
@@ -49,7 +49,7 @@ pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
 }
 
 /// Returns the update for an ended ban; `None` if the format does not support updates.
-pub fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
+pub fn format_removal(format: BanFormat, ban: &Ban) -> Option<String> {
     let network = network(ban)?;
     match format {
         BanFormat::Plain => Some(format!("- {network}\n")),
@@ -143,18 +143,18 @@ mod tests {
 
     #[test]
     fn only_networks_are_listed() {
-        let plain = whole(BanFormat::Plain, &bans(), 1_000);
+        let plain = format_list(BanFormat::Plain, &bans(), 1_000);
         assert_eq!(plain, "203.0.113.5\n2001:db8::/64\n");
-        let nginx = whole(BanFormat::Nginx, &bans(), 1_000);
+        let nginx = format_list(BanFormat::Nginx, &bans(), 1_000);
         assert_eq!(nginx, "deny 203.0.113.5;\ndeny 2001:db8::/64;\n");
     }
 
     #[test]
     fn nftables_entries_expire() {
-        let nft = whole(BanFormat::Nftables, &bans(), 1_000);
+        let nft = format_list(BanFormat::Nftables, &bans(), 1_000);
         assert!(nft.contains("203.0.113.5 timeout 60s\n"), "{nft}");
         assert!(nft.contains("2001:db8::/64 timeout 1s\n"), "{nft}");
-        let none = whole(BanFormat::Nftables, &[], 1_000);
+        let none = format_list(BanFormat::Nftables, &[], 1_000);
         assert!(!none.contains("elements"), "{none}");
     }
 
@@ -162,10 +162,16 @@ mod tests {
     fn new_and_ended_bans_are_written_line_by_line() {
         let bans = bans();
         let ban = bans.first().unwrap();
-        assert_eq!(added(BanFormat::Plain, ban, 0).unwrap(), "+ 203.0.113.5\n");
-        assert_eq!(removed(BanFormat::Plain, ban).unwrap(), "- 203.0.113.5\n");
-        assert_eq!(added(BanFormat::Nginx, ban, 0), None);
-        let nft = added(BanFormat::Nftables, ban, 0).unwrap();
+        assert_eq!(
+            format_addition(BanFormat::Plain, ban, 0).unwrap(),
+            "+ 203.0.113.5\n"
+        );
+        assert_eq!(
+            format_removal(BanFormat::Plain, ban).unwrap(),
+            "- 203.0.113.5\n"
+        );
+        assert_eq!(format_addition(BanFormat::Nginx, ban, 0), None);
+        let nft = format_addition(BanFormat::Nftables, ban, 0).unwrap();
         assert!(
             nft.ends_with(
                 "add element inet robot_detection banned_v4 { 203.0.113.5 timeout 61s }\n"

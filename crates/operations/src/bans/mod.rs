@@ -15,5 +15,5 @@ mod tallies;
 pub use bans::{BanRule, Bans};
 pub use current::{BanView, BanViews, list, remove};
 pub use keeper::{BanExemptions, BanKeeper};
-pub use list::{BanFormat, added, removed, whole};
+pub use list::{BanFormat, format_addition, format_list, format_removal};
 pub use network::Network;

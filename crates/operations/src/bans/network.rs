@@ -18,7 +18,7 @@ pub struct Network(IpAddr);
 impl Network {
     /// Returns the network that contains an address; IPv4-mapped IPv6 addresses are treated as IPv4
     /// addresses.
-    pub fn of(address: IpAddr) -> Self {
+    pub fn containing(address: IpAddr) -> Self {
         Self(sender_address(address))
     }
 
@@ -49,7 +49,7 @@ impl FromStr for Network {
             .strip_suffix(&format!("/{NETWORK_BITS}"))
             .filter(|address| address.parse::<Ipv6Addr>().is_ok());
         let address = network.unwrap_or(text).parse();
-        address.map(Self::of).map_err(|_| wrong())
+        address.map(Self::containing).map_err(|_| wrong())
     }
 }
 

@@ -67,7 +67,7 @@ impl Tallies {
     }
 
     /// Restarts the count of refusals for a network.
-    pub(super) fn forget(&self, key: (Network, usize)) {
+    pub(super) fn remove(&self, key: (Network, usize)) {
         if let Some(shard) = self.shard(key) {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             shard.remove(&key);
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn network(number: u32) -> Network {
-        Network::of(std::net::Ipv4Addr::from_bits(number).into())
+        Network::containing(std::net::Ipv4Addr::from_bits(number).into())
     }
 
     /// Three refusals in ten seconds lead to a ban of one minute.

@@ -132,7 +132,7 @@ impl LiveRule {
     }
 
     /// Returns `true` if the rule would affect people if it were confirmed for people.
-    pub(super) fn touches_people(&self) -> bool {
+    pub(super) fn affects_people(&self) -> bool {
         let is_about_people = matches!(self.about, RuleTarget::People | RuleTarget::Everybody);
         is_about_people && self.action != LiveAction::Pass
     }
@@ -152,18 +152,18 @@ impl LiveRule {
 
     /// Limits a pass rule to verified robots if any of the matching `robots` can be verified.
     #[must_use]
-    pub fn proven<'r>(mut self, robots: impl IntoIterator<Item = &'r Robot>) -> Self {
+    pub fn limited_to_verified<'r>(mut self, robots: impl IntoIterator<Item = &'r Robot>) -> Self {
         let mut robots = robots.into_iter();
         // If an operator publishes how to verify its robot, the robot's name alone must not grant
         // access.
         self.is_for_verified = self.action == LiveAction::Pass
             && self.about != RuleTarget::Everybody
-            && robots.any(|robot| self.about.is_about(robot) && is_provable(robot));
+            && robots.any(|robot| self.about.includes(robot) && is_provable(robot));
         self
     }
 
     /// Returns `true` if the rule applies to a site.
-    pub(super) fn is_of_site(&self, site: &str) -> bool {
+    pub(super) fn is_for_site(&self, site: &str) -> bool {
         self.site.as_deref().is_none_or(|own| own == site)
     }
 }
@@ -184,7 +184,7 @@ impl Networks {
     }
 
     /// Returns the comma-separated addresses and networks in their original spelling.
-    pub fn written(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.written
     }
 
@@ -199,7 +199,7 @@ impl Networks {
 
 impl RuleTarget {
     /// Returns `true` if the rule applies to a robot from the registry.
-    pub fn is_about(&self, robot: &Robot) -> bool {
+    pub fn includes(&self, robot: &Robot) -> bool {
         match self {
             Self::Robot(id) => *id == robot.id,
             Self::Operator(operator) => {
@@ -265,7 +265,7 @@ impl fmt::Display for LiveRule {
         if self.is_for_verified {
             f.write_str(", if verified")?;
         }
-        if self.touches_people() && !self.is_for_people {
+        if self.affects_people() && !self.is_for_people {
             f.write_str("; recorded only, because it would affect people")?;
         }
         Ok(())

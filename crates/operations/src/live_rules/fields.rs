@@ -272,7 +272,7 @@ impl From<&LiveRule> for RuleFields {
             operator: named("operator"),
             purpose: named("purpose"),
             visitors: named("visitors"),
-            addresses: rule.addresses.as_ref().map(|all| all.written().to_owned()),
+            addresses: rule.addresses.as_ref().map(|all| all.as_str().to_owned()),
             user_agent: rule.user_agent.clone(),
             path: rule.path.clone(),
             site: rule.site.clone(),

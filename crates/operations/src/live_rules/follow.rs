@@ -30,7 +30,7 @@ pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&
     };
     match file.read().await {
         Ok(Some(mut set)) => {
-            set.end(clock.now_ms());
+            set.remove_ended(clock.now_ms());
             let rules = set.rules.len();
             info!(
                 rules,
@@ -72,7 +72,7 @@ async fn follow_once(
                 return reload(live, store, clock, file).await;
             }
             () = tokio::time::sleep(TICK) => {
-                if live.end(clock.now_ms()) {
+                if live.remove_ended(clock.now_ms()) {
                     keep(live, file).await;
                 }
             }

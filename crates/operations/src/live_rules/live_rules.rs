@@ -60,7 +60,7 @@ impl LiveRules {
     }
 
     /// Returns each site's name and the policy in force, including its overlay.
-    pub fn policies_in_force(&self) -> Vec<(String, Arc<Policy>)> {
+    pub fn active_policies(&self) -> Vec<(String, Arc<Policy>)> {
         let policies = self.policies();
         let in_force = policies.iter().filter_map(|(site, policy)| {
             let policy = policy.upgrade()?;
@@ -90,13 +90,13 @@ impl LiveRules {
     }
 
     /// Removes expired rules and an expired pause; returns `true` if anything was removed.
-    pub(super) fn end(&self, now_ms: i64) -> bool {
+    pub(super) fn remove_ended(&self, now_ms: i64) -> bool {
         let set = self.load();
         if set.next_end_ms().is_none_or(|end_ms| end_ms > now_ms) {
             return false;
         }
         let mut set = LiveRuleSet::clone(&set);
-        set.end(now_ms);
+        set.remove_ended(now_ms);
         self.put(set);
         true
     }

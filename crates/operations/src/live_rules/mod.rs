@@ -4,6 +4,7 @@
 //! configured rules. Each instance saves a copy of the rules in a file, for startup while the
 //! database is unavailable.
 
+mod affected_requests;
 mod definition;
 mod fields;
 mod follow;
@@ -14,8 +15,9 @@ mod rules;
 mod set;
 mod state_file;
 mod toml;
-mod touched;
 
+pub use affected_requests::AffectedRequests;
+use affected_requests::affected_requests;
 pub use definition::{LiveAction, LiveRule, Networks, RuleTarget};
 pub use fields::RuleFields;
 pub use follow::{follow, load};
@@ -23,10 +25,8 @@ pub use live_rules::LiveRules;
 pub use proposal::{Proposal, Surroundings};
 pub use rules::{
     AddedRule, LiveRuleView, NewPause, Outcome, Pause, PauseState, RateLimitView, RuleView, Rules,
-    UnreadableRule, add, list, live, pause, pause_of, put, remove, restore, resume,
+    UnreadableRule, add, current_pause, list, list_live_rules, pause, put, remove, restore, resume,
 };
 pub use set::{LiveRuleSet, StoredRule};
 pub use state_file::{StateFile, StateFileError};
 pub use toml::to_toml;
-pub use touched::AffectedRequests;
-use touched::touched;

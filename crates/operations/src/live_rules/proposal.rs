@@ -15,10 +15,9 @@ use crate::{
 };
 
 use super::{
-    AffectedRequests, LiveRule, RuleFields, RuleTarget,
+    AffectedRequests, LiveRule, RuleFields, RuleTarget, affected_requests,
     live_rules::MAX_RULES,
-    rules::{change, full},
-    touched,
+    rules::{change, too_many_rules},
 };
 
 /// Length of the preview period in minutes: the last day.
@@ -60,7 +59,7 @@ impl Proposal {
     pub async fn new(fields: &RuleFields, among: &Surroundings<'_>) -> Result<Self, Refusal> {
         let now_ms = among.caller.now_ms;
         let robots = || among.detector.robots().iter().map(|robot| &**robot);
-        let rule = fields.rule()?.proven(robots());
+        let rule = fields.rule()?.limited_to_verified(robots());
         let end = fields.ends.as_deref().map(str::trim);
         let end = end.filter(|end| !end.is_empty()).unwrap_or(DEFAULT_END);
         let ends_ms = end_ms(end, now_ms).map_err(|reason| Refusal::invalid("ends", reason))?;
@@ -73,7 +72,7 @@ impl Proposal {
         let sums = among.caller.store.traffic().read(minutes, now_ms).await?;
         Ok(Self {
             name: fields.name()?.map(str::to_owned),
-            touched: touched(&rule, &sums, &among.detector),
+            touched: affected_requests(&rule, &sums, &among.detector),
             rule,
             ends_ms,
             warnings,
@@ -96,7 +95,7 @@ impl Proposal {
         let rules = caller.store.live_rules();
         let added = rules.add(rule, MAX_RULES, change(caller, &detail)).await?;
         match added {
-            AddRuleOutcome::Full => Err(full()),
+            AddRuleOutcome::Full => Err(too_many_rules()),
             AddRuleOutcome::Taken(id) => Err(Refusal::conflict(
                 "name_taken",
                 format!("Live rule {id} already has this name; remove or replace that rule."),
@@ -109,7 +108,7 @@ impl Proposal {
 impl Surroundings<'_> {
     /// Returns the sites that would skip a rule, with reasons.
     fn misfits(&self, rule: &LiveRule) -> Result<Vec<String>, Invalid> {
-        let mut sites = self.sites.iter().filter(|(name, _)| rule.is_of_site(name));
+        let mut sites = self.sites.iter().filter(|(name, _)| rule.is_for_site(name));
         let mut misfits = Vec::new();
         let mut has_fit = false;
         for (name, policy) in sites.by_ref() {
@@ -152,7 +151,7 @@ fn check_people<'r>(
     rule: &LiveRule,
     mut robots: impl Iterator<Item = &'r Robot>,
 ) -> Result<(), Invalid> {
-    let is_people = |robot: &Robot| rule.about.is_about(robot) && robot.purpose == Purpose::Shared;
+    let is_people = |robot: &Robot| rule.about.includes(robot) && robot.purpose == Purpose::Shared;
     match rule.about {
         RuleTarget::Robot(_) if robots.any(is_people) => Err(Invalid::new(
             "robot",
@@ -167,7 +166,7 @@ fn unknown<'r>(
     about: &RuleTarget,
     robots: impl Iterator<Item = &'r Robot> + Clone,
 ) -> Option<String> {
-    if robots.clone().any(|robot| about.is_about(robot)) {
+    if robots.clone().any(|robot| about.includes(robot)) {
         return None;
     }
     let (told, near) = match about {

@@ -5,13 +5,13 @@ use robot_detection_store::store::{AddRuleOutcome, LiveRuleChange, StoredPause};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Caller, Moment, Refusal, ends::check_lasting, length_ms, rfc3339};
+use crate::{Caller, Moment, Refusal, ends::check_absolute, length_ms, rfc3339};
 
 use super::{
     LiveRule, LiveRuleSet, RuleFields, RuleTarget, StoredRule,
+    affected_requests::AffectedRequests,
     live_rules::MAX_RULES,
     proposal::{Proposal, Surroundings},
-    touched::AffectedRequests,
 };
 
 /// Default duration of a pause of enforcement.
@@ -188,19 +188,19 @@ pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet, enabled: bool) -> Rules
     let rules = among.sites.iter();
     Rules {
         enabled,
-        live_rules: live(among, set, |_| true),
+        live_rules: list_live_rules(among, set, |_| true),
         unreadable: unreadable
             .map(|(id, reason)| UnreadableRule { id, reason })
             .collect(),
         rules: rules
             .flat_map(|(site, policy)| RuleView::all(site, policy))
             .collect(),
-        pause: pause_of(among.caller.now_ms, set),
+        pause: current_pause(among.caller.now_ms, set),
     }
 }
 
 /// Lists the live rules that apply to the given visitors.
-pub fn live(
+pub fn list_live_rules(
     among: &Surroundings<'_>,
     set: &LiveRuleSet,
     is_asked: impl Fn(&RuleTarget) -> bool,
@@ -246,7 +246,7 @@ pub async fn put(
         ));
     }
     request.name = Some(name.to_owned());
-    check_lasting(request.ends.get_or_insert_with(|| "never".to_owned()))?;
+    check_absolute(request.ends.get_or_insert_with(|| "never".to_owned()))?;
     save(among, &request, is_dry_run, true).await
 }
 
@@ -264,7 +264,7 @@ async fn save(
             AddRuleOutcome::Unchanged(id) => (Some(id), Outcome::Unchanged),
             AddRuleOutcome::Replaced(id) => (Some(id), Outcome::Replaced),
             AddRuleOutcome::Added(id) | AddRuleOutcome::Taken(id) => (Some(id), Outcome::Added),
-            AddRuleOutcome::Full => return Err(full()),
+            AddRuleOutcome::Full => return Err(too_many_rules()),
         }
     };
     let now_ms = among.caller.now_ms;
@@ -347,7 +347,7 @@ pub async fn resume(caller: &Caller<'_>) -> Result<bool, Refusal> {
 }
 
 /// Returns the pause that is in force, if there is one.
-pub fn pause_of(now_ms: i64, set: &LiveRuleSet) -> Option<Pause> {
+pub fn current_pause(now_ms: i64, set: &LiveRuleSet) -> Option<Pause> {
     let pause = |pause: &StoredPause| Pause {
         ends: Moment::new(pause.ends_ms, now_ms),
         begun: Moment::new(pause.begun_ms, now_ms),
@@ -366,7 +366,7 @@ pub(super) fn change<'c>(caller: &'c Caller<'_>, detail: &'c str) -> LiveRuleCha
 }
 
 /// Returns the refusal for an attempt to add a rule beyond the maximum number of live rules.
-pub(super) fn full() -> Refusal {
+pub(super) fn too_many_rules() -> Refusal {
     let message = format!(
         "There are already {MAX_RULES} live rules; remove some, or move the rules printed by `robot-detection rules export` to the configuration."
     );
@@ -421,7 +421,7 @@ impl From<&RateLimiter> for RateLimitView {
         Self {
             requests: limiter.requests(),
             errors: limiter.errors(),
-            per_seconds: limiter.per().as_secs_f64(),
+            per_seconds: limiter.period().as_secs_f64(),
             burst: limiter.burst(),
             per: limiter.key().as_str(),
             told: limiter.to_string(),
@@ -444,7 +444,7 @@ fn notes(kept: &StoredRule, among: &Surroundings<'_>) -> Vec<String> {
     let about = &kept.rule.about;
     let is_named = matches!(about, RuleTarget::Robot(_) | RuleTarget::Operator(_));
     let mut robots = among.detector.robots().iter();
-    if is_named && !robots.any(|robot| about.is_about(robot)) {
+    if is_named && !robots.any(|robot| about.includes(robot)) {
         notes.push("The selected robots are no longer listed in any registry.".to_owned());
     }
     if let Some(site) = &kept.rule.site
@@ -454,7 +454,7 @@ fn notes(kept: &StoredRule, among: &Surroundings<'_>) -> Vec<String> {
     }
     let label = kept.label();
     for (site, policy) in &among.sites {
-        let left_out = policy.left_out().iter();
+        let left_out = policy.omitted_rules().iter();
         for left in left_out.filter(|left| left.label == label) {
             notes.push(format!("Skipped on the site {site}: {}.", left.reason));
         }

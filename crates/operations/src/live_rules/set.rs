@@ -54,7 +54,7 @@ impl LiveRuleSet {
     }
 
     /// Removes expired rules and an expired pause; returns `true` if anything was removed.
-    pub(super) fn end(&mut self, now_ms: i64) -> bool {
+    pub(super) fn remove_ended(&mut self, now_ms: i64) -> bool {
         let rules = self.rules.len();
         self.rules.retain(|rule| !rule.is_over(now_ms));
         let is_over = |pause: &StoredPause| pause.ends_ms <= now_ms;
@@ -71,7 +71,7 @@ impl LiveRuleSet {
 
     /// Returns the overlay of live rules for a site's policy.
     pub fn overlay(&self, site: &str) -> Overlay {
-        let rules = self.rules.iter().filter(|kept| kept.rule.is_of_site(site));
+        let rules = self.rules.iter().filter(|kept| kept.rule.is_for_site(site));
         let overlay = Overlay::new().paused(self.pause.is_some());
         rules.fold(overlay, |overlay, kept| {
             let rule = kept.rule.builder().label(kept.label());

@@ -68,7 +68,7 @@ struct PauseContent {
 impl StateFile {
     /// Returns the state file for a database; by default, it is in the directory of an `SQLite`
     /// file.
-    pub fn of(directory: Option<PathBuf>, store: &Store) -> Option<Self> {
+    pub fn in_directory(directory: Option<PathBuf>, store: &Store) -> Option<Self> {
         let beside = || Some(store.file()?.parent()?.to_owned());
         Some(Self::new(&directory.or_else(beside)?, store.url()))
     }

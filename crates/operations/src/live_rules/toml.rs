@@ -65,7 +65,7 @@ fn table(name: &str, kept: &StoredRule, end: &impl Fn(i64) -> String, text: &mut
         }
     });
     if let Some(networks) = &rule.addresses {
-        let all: Vec<_> = networks.written().split(", ").map(quoted).collect();
+        let all: Vec<_> = networks.as_str().split(", ").map(quoted).collect();
         line(format!("addresses = [{}]", all.join(", ")));
     }
     if let Some(glob) = &rule.user_agent {

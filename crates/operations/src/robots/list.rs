@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use robot_detection_layer::detect::{Detector, Duplicates};
 use robot_detection_layer::registry::{Purpose, Robot, Source, bundled as bundled_registry};
-use robot_detection_site_robot::spelling::unknown;
+use robot_detection_site_robot::spelling::unknown_word;
 use robot_detection_store::store::{Store, StoredRobot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -225,7 +225,7 @@ impl<'r> Selection<'r> {
         let words = |field: &'static str, word: Option<&str>, known: &[&'static str]| match word {
             Some(word) if !known.contains(&word) => Err(Invalid::new(
                 field,
-                unknown(field, word, known.iter().copied()),
+                unknown_word(field, word, known.iter().copied()),
             )),
             _ => Ok(()),
         };
@@ -236,7 +236,7 @@ impl<'r> Selection<'r> {
         let purposes = purposes.map(|word| {
             Purpose::from_word(word.trim()).ok_or_else(|| {
                 let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
-                Invalid::new("purpose", unknown("purpose", word, words))
+                Invalid::new("purpose", unknown_word("purpose", word, words))
             })
         });
         let search: String = request.q.chars().take(MAX_SEARCH_CHARS).collect();

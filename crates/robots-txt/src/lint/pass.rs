@@ -6,7 +6,7 @@ use crate::Dialect;
 use crate::LineReading;
 use crate::RobotsTxt;
 use crate::field::GOOGLE_MAX_LINE;
-use crate::lines::{Line, Lines, MAX_FILE_BYTES, beginning};
+use crate::lines::{Line, Lines, MAX_FILE_BYTES, parsed_part};
 use crate::preferences::Vocabulary;
 
 use super::{
@@ -145,7 +145,7 @@ fn end<'t>(text: &'t [u8], warnings: &mut Warnings) -> &'t [u8] {
         "robots may ignore the file from this line on, because it exceeds 500 KiB; shorten the file, for example by using wildcards".to_owned()
     });
     // Exclude a truncated line, because only a part of it would be checked.
-    beginning(text)
+    parsed_part(text)
 }
 
 /// The state of the linter's pass between two lines.

@@ -205,7 +205,7 @@ fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let own: HashSet<&str> = ours.fields(key).map(|field| field.key.as_str()).collect();
     let is_kept = |field: &&Field| {
         let is_ours = own.contains(field.key.as_str()) && !field.is_license();
-        !is_ours && !field.is_moot(ours)
+        !is_ours && !field.is_void(ours)
     };
     let kept = theirs.fields(key).filter(is_kept);
     let mut text = Vec::new();
@@ -240,7 +240,7 @@ fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
 
 /// Returns the lines of both files that precede the first group.
 pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
-    let kept = theirs.before.iter().filter(|field| !field.is_moot(ours));
+    let kept = theirs.before.iter().filter(|field| !field.is_void(ours));
     let mut text = Vec::new();
     let mut seen = HashSet::new();
     for field in kept.chain(&ours.before) {

@@ -31,7 +31,7 @@ pub(super) struct Field {
 
 impl Field {
     /// Returns `true` for a `Host` line that is replaced by a `Host` line in our file.
-    pub(super) fn is_moot(&self, ours: &Side<'_>) -> bool {
+    pub(super) fn is_void(&self, ours: &Side<'_>) -> bool {
         self.key == "host" && ours.has_host
     }
 
@@ -43,7 +43,7 @@ impl Field {
 
     /// Returns `true` for a line with preferences about the use of content.
     pub(super) fn is_preference(&self) -> bool {
-        Vocabulary::of_field(&self.key).is_some()
+        Vocabulary::for_field(&self.key).is_some()
     }
 
     /// Returns the field's name as written.

@@ -88,7 +88,7 @@ impl Directive {
 
     /// Returns the directives that a word stands for (at most two), or `None` if the word is
     /// unknown.
-    pub(super) fn of_word(word: &str) -> Option<[Option<Self>; 2]> {
+    pub(super) fn from_word(word: &str) -> Option<[Option<Self>; 2]> {
         let is = |name: &str| word.eq_ignore_ascii_case(name);
         if is("none") {
             return Some([Some(Self::NoIndex), Some(Self::NoFollow)]);
@@ -127,7 +127,7 @@ impl Directive {
                     signs || known.eq_ignore_ascii_case(&byte)
                 })
         };
-        VALUED.into_iter().any(same) || Self::of_word(name).is_some()
+        VALUED.into_iter().any(same) || Self::from_word(name).is_some()
     }
 
     /// Returns the directive's rank, which is the same for directives that replace each other.

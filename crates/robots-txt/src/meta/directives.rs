@@ -44,7 +44,7 @@ impl RobotsDirectives {
     /// Parses the list of directives in a META tag; unknown items are skipped.
     #[must_use]
     pub fn parse(content: &str) -> Self {
-        Items::of_tag(content)
+        Items::from_tag(content)
             .filter_map(|item| match item.kind {
                 ItemKind::Directives(directives) => Some(directives),
                 ItemKind::Token | ItemKind::Unknown => None,

@@ -32,7 +32,7 @@ pub(super) struct Items<'t> {
 
 impl<'t> Items<'t> {
     /// Creates an iterator over the items in the content of a META tag.
-    pub(super) fn of_tag(content: &'t str) -> Self {
+    pub(super) fn from_tag(content: &'t str) -> Self {
         Self {
             rest: content,
             has_tokens: false,
@@ -41,7 +41,7 @@ impl<'t> Items<'t> {
 
     /// Creates an iterator over the items in an `X-Robots-Tag` value, in which `token:` may precede
     /// rules.
-    pub(super) fn of_header(value: &'t str) -> Self {
+    pub(super) fn from_header(value: &'t str) -> Self {
         Self {
             rest: value,
             has_tokens: true,
@@ -94,7 +94,7 @@ impl<'t> Iterator for Items<'t> {
         let name = trim(name);
         let Some(value) = behind.strip_prefix(':') else {
             self.rest = behind;
-            let directives = Directive::of_word(name);
+            let directives = Directive::from_word(name);
             let kind = directives.map_or(ItemKind::Unknown, ItemKind::Directives);
             return Some(Item { text: name, kind });
         };
@@ -175,18 +175,18 @@ mod tests {
     }
 
     fn header(value: &str) -> String {
-        read(Items::of_header(value))
+        read(Items::from_header(value))
     }
 
     #[test]
     fn items_are_separated_by_commas_and_trimmed() {
         let content = " , NoIndex\t,\r\n NOFOLLOW ,,none,all,\x0Cindex , no index,no\u{a0}index ,";
         assert_eq!(
-            read(Items::of_tag(content)),
+            read(Items::from_tag(content)),
             "noindex nofollow noindex&nofollow + + (no index) (no\u{a0}index)"
         );
-        assert_eq!(read(Items::of_tag("")), "");
-        assert_eq!(read(Items::of_tag(" ,, ")), "");
+        assert_eq!(read(Items::from_tag("")), "");
+        assert_eq!(read(Items::from_tag(" ,, ")), "");
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         let content = "max-snippet:50, MAX-Snippet : -1 ,max-snippet:many,max-snippet,max-snippet:,\
             max-image-preview: LARGE,max-image-preview:huge,max-video-preview:0,max_snippet:2";
         assert_eq!(
-            read(Items::of_tag(content)),
+            read(Items::from_tag(content)),
             "max-snippet:50 max-snippet:-1 (max-snippet:many) (max-snippet) (max-snippet:) \
              max-image-preview:large (max-image-preview:huge) max-video-preview:0 (max_snippet:2)"
         );
@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(header(&list), format!("nofollow {known} noindex"));
             let list = format!("Unavailable_After  :  {date},otherbot: noindex");
             assert_eq!(header(&list), format!("{known} [otherbot] noindex"));
-            assert_eq!(read(Items::of_tag(&known)), known);
+            assert_eq!(read(Items::from_tag(&known)), known);
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(header("émile: noindex"), "(émile: noindex)");
         assert_eq!(header(": noindex"), "(: noindex)");
         assert_eq!(
-            read(Items::of_tag("googlebot: noindex, nofollow")),
+            read(Items::from_tag("googlebot: noindex, nofollow")),
             "(googlebot: noindex) nofollow"
         );
     }

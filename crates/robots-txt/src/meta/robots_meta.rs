@@ -92,7 +92,7 @@ impl RobotsMeta {
     /// The name `robots` stands for all robots, and any other name stands for the robot with that
     /// name; white space around a name is ignored.
     pub fn add_tag(&mut self, name: &str, content: &str) {
-        self.add(name, name, DirectiveSource::Tag, Items::of_tag(content));
+        self.add(name, name, DirectiveSource::Tag, Items::from_tag(content));
     }
 
     /// Adds the statements in the value of an `X-Robots-Tag` header.
@@ -107,7 +107,7 @@ impl RobotsMeta {
             "robots",
             "",
             DirectiveSource::Header,
-            Items::of_header(&value),
+            Items::from_header(&value),
         );
     }
 

@@ -126,7 +126,7 @@ impl FromStr for XRobotsTag {
         let mut token = None;
         // Whether a rule is still missing in the whole value or after the last token.
         let mut is_waiting = true;
-        for item in Items::of_header(text) {
+        for item in Items::from_header(text) {
             match item.kind {
                 ItemKind::Token if is_waiting && token.is_some() => break,
                 ItemKind::Token => {

@@ -8,7 +8,7 @@ use super::{
     page::{Block, BlockKind, PagePart},
     structure::Mark,
 };
-use crate::matter::says;
+use crate::content_tree::repeats;
 
 /// Minimum share of link text in a boilerplate block, in percent. Navigation exceeds this limit
 /// even if it contains section titles; paragraphs with links stay far below it.
@@ -149,7 +149,7 @@ const TEXTS: [&str; 3] = ["body", "content", "text"];
 /// Returns `true` if the value of `class` indicates secondary content.
 ///
 /// Ids are not considered because the ids of sections are generated from headings.
-pub(super) fn is_beside(value: &str) -> bool {
+pub(super) fn is_secondary(value: &str) -> bool {
     value.split(is_html_space).any(|name| {
         let (mut is_beside, mut is_holder) = (false, false);
         for_each_word(name, |word| {
@@ -180,7 +180,7 @@ fn is_joined(word: &[u8]) -> bool {
 }
 
 /// Returns the page part that the value of `class` or `id` alone indicates.
-pub(super) fn named(value: &str) -> Option<Part> {
+pub(super) fn part_from_name(value: &str) -> Option<Part> {
     let mut found = None;
     for name in value.split(is_html_space) {
         let is = |one: &&str| one.eq_ignore_ascii_case(name);
@@ -269,7 +269,7 @@ struct Candidate {
 
 /// Tracks elements that may be boilerplate.
 #[derive(Debug, Default)]
-pub(super) struct Around {
+pub(super) struct BoilerplateTracker {
     sums: Sums,
     open: Vec<Candidate>,
     /// Blocks that were reclassified as boilerplate, each with its original page part.
@@ -279,7 +279,7 @@ pub(super) struct Around {
     articles: Vec<Range<usize>>,
 }
 
-impl Around {
+impl BoilerplateTracker {
     /// Records an element that starts after the first `first` blocks.
     pub(super) fn begin(&mut self, depth: usize, first: usize, name: &[u8], part: Option<Part>) {
         // Elements below the depth limit share a depth and cannot be distinguished.
@@ -421,7 +421,9 @@ fn is_title(title: &str, block: &Block) -> bool {
 }
 
 fn is_said(title: &str, block: &Block) -> bool {
-    block.heading(6).is_some_and(|(_, text)| says(title, text))
+    block
+        .heading(6)
+        .is_some_and(|(_, text)| repeats(title, text))
 }
 
 /// Returns the number of bytes that a block contributes to the main content; headings contribute 0.
@@ -510,7 +512,7 @@ mod tests {
             ("shadow", false, false),
         ] {
             assert_eq!(is_article_text(name), is_text, "{name}");
-            assert_eq!(is_beside(name), is_other, "{name}");
+            assert_eq!(is_secondary(name), is_other, "{name}");
         }
     }
 
@@ -530,7 +532,7 @@ mod tests {
             ("a-very-long-name-of-a-class", None),
             ("", None),
         ] {
-            assert_eq!(named(value), told, "{value}");
+            assert_eq!(part_from_name(value), told, "{value}");
         }
     }
 }

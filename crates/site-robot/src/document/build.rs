@@ -9,7 +9,9 @@ use super::{
     page::{Block, BlockKind, Page},
     structure::{Container, Inline, Kind, Mark},
 };
-use crate::matter::{ContentTree, Definition, Line, Link, MAX_DEPTH, Piece, Run, Style, TableCell};
+use crate::content_tree::{
+    ContentTree, Definition, Line, Link, MAX_DEPTH, Piece, Run, Style, TableCell,
+};
 
 /// Minimum cell size, in bytes, at which a short table without a header is treated as a layout
 /// table.

@@ -55,7 +55,7 @@ pub(super) enum Raw {
 }
 
 impl Element {
-    pub(super) fn named(name: &[u8]) -> Self {
+    pub(super) fn from_name(name: &[u8]) -> Self {
         match name {
             b"p" => Self::Paragraph,
             b"h1" => Self::Heading(1),
@@ -135,7 +135,7 @@ impl Element {
     }
 
     /// Returns `true` if the end tag of an outer element does not close this element.
-    pub(super) fn is_wall(self) -> bool {
+    pub(super) fn is_barrier(self) -> bool {
         matches!(self, Self::Cell | Self::Table | Self::Template)
     }
 

@@ -7,7 +7,7 @@ use super::{
     build::{Builder, is_loose},
     page::{Block, BlockKind, Page, PagePart},
 };
-use crate::matter::{ContentTree, SummaryLine, first_sentence};
+use crate::content_tree::{ContentTree, SummaryLine, first_sentence};
 
 /// Selection of a page's blocks: all blocks, or only the main content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -24,14 +24,14 @@ pub enum ContentSelection {
 
 impl Page {
     /// Returns the page content as a tree, with links resolved against the page's base URL.
-    pub fn matter(&self, part: ContentSelection, own: &Url) -> ContentTree {
+    pub fn content_tree(&self, part: ContentSelection, own: &Url) -> ContentTree {
         self.build(part, Some(own))
     }
 
     /// Returns the text of the main content, with one line per block and tab-separated table rows.
     pub fn main_text(&self) -> String {
         self.build(ContentSelection::Main, None)
-            .told('\t', None)
+            .marked('\t', None)
             .text
     }
 
@@ -315,7 +315,11 @@ mod tests {
         let arrow = "<a href=/b><img src=/next.png alt=Next></a>";
         let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
         let own = Url::parse("https://example.org/a").unwrap();
-        let pieces = |html: &str| Page::read(html).matter(ContentSelection::Main, &own).pieces;
+        let pieces = |html: &str| {
+            Page::read(html)
+                .content_tree(ContentSelection::Main, &own)
+                .pieces
+        };
         let html = format!("<div class=spirit-nav>{arrow}</div>{text}");
         assert_eq!(pieces(&html), pieces(text));
         let html = format!("<div class=plate>{arrow}</div>{text}");

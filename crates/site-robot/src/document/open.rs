@@ -129,7 +129,7 @@ impl OpenElements {
         self.heading.map(|(_, level)| level)
     }
 
-    pub(super) fn place(&self) -> PagePart {
+    pub(super) fn page_part(&self) -> PagePart {
         if self.around.is_some() {
             PagePart::Around
         } else if self.main.is_some() {
@@ -153,7 +153,7 @@ impl OpenElements {
         }
         let mut end = depth;
         if element.ends_paragraph() {
-            end = self.inside(end, |open| open == Element::Paragraph, Element::is_wall);
+            end = self.inside(end, |open| open == Element::Paragraph, Element::is_barrier);
         }
         match element {
             Element::Heading(_) => match self.heading {
@@ -163,12 +163,12 @@ impl OpenElements {
             Element::Item => self.inside(
                 end,
                 |open| open == Element::Item,
-                |open| open.is_wall() || open == Element::List,
+                |open| open.is_barrier() || open == Element::List,
             ),
             Element::Term => self.inside(
                 end,
                 |open| open == Element::Term,
-                |open| open.is_wall() || open == Element::List,
+                |open| open.is_barrier() || open == Element::List,
             ),
             Element::Cell => self.inside(end, |open| open == Element::Cell, is_table),
             Element::Row => self.inside(
@@ -208,7 +208,7 @@ impl OpenElements {
                 | Element::Unseen => open.element == Element::Template,
                 Element::Row | Element::RowGroup | Element::Cell => is_table(open.element),
                 Element::Inline => open.element.is_block() || open.is_island,
-                _ => open.element.is_wall() || open.is_island,
+                _ => open.element.is_barrier() || open.is_island,
             };
             if stops {
                 return None;
@@ -263,7 +263,7 @@ impl OpenElements {
     }
 
     /// Closes an element beyond the tracked depth.
-    pub(super) fn end_beyond(&mut self) {
+    pub(super) fn close_untracked(&mut self) {
         self.beyond = self.beyond.saturating_sub(1);
     }
 

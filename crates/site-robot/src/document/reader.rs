@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::{
-    around::Around,
+    around::BoilerplateTracker,
     attributes::{Attribute, Attributes, Name},
     dates::Dates,
     elements::{Element, Raw},
@@ -14,7 +14,7 @@ use super::{
     page::{Block, BlockKind, Page},
     structure::take_sign_off,
     structure::{Mark, Structure, style},
-    tags::take_in,
+    tags::read_tag,
 };
 
 const MAX_BLOCKS: usize = 50_000;
@@ -41,7 +41,7 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
         text: FoldedText::default(),
         title: FoldedText::default(),
         structure: Structure::default(),
-        around: Around::default(),
+        around: BoilerplateTracker::default(),
         dates: Dates::default(),
     };
     // Reading from memory does not fail, and the emitter returns no tokens.
@@ -64,7 +64,7 @@ struct Reader<'a> {
     text: FoldedText,
     title: FoldedText,
     structure: Structure,
-    around: Around,
+    around: BoilerplateTracker,
     dates: Dates,
 }
 
@@ -74,7 +74,7 @@ impl Reader<'_> {
         let element = match name.as_bytes() {
             // Browsers treat `<image>` as `<img>`.
             b"image" => Element::Void,
-            name => Element::named(name),
+            name => Element::from_name(name),
         };
         self.close_to(self.open.ended_by(element, name.as_bytes()));
         // Closes an unclosed heading, unless the heading has no text yet.
@@ -86,7 +86,7 @@ impl Reader<'_> {
         if !self.open.is_in_template() {
             self.dates.tag(name.as_bytes(), &self.attributes);
             let links = self.page.links.len();
-            take_in(self.page, name.as_bytes(), &self.attributes);
+            read_tag(self.page, name.as_bytes(), &self.attributes);
             self.structure.has_new_link = self.page.links.len() > links;
             if let (b"a", Some(link)) = (name.as_bytes(), self.page.links.get(links)) {
                 self.around
@@ -196,7 +196,7 @@ impl Reader<'_> {
             self.raw = None;
             return;
         }
-        let element = Element::named(name);
+        let element = Element::from_name(name);
         match self.open.ended_by_end(element, name) {
             Some(depth) => self.close_to(depth),
             None => match element {
@@ -206,7 +206,7 @@ impl Reader<'_> {
                     self.end_block();
                 }
                 Element::Void | Element::LineBreak | Element::Rule | Element::Raw(_) => {}
-                _ => self.open.end_beyond(),
+                _ => self.open.close_untracked(),
             },
         }
     }
@@ -277,7 +277,7 @@ impl Reader<'_> {
         let block = Block {
             text,
             kind,
-            place: self.open.place(),
+            place: self.open.page_part(),
             container: self.open.container(),
             spans,
             language,

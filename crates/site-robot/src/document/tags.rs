@@ -40,7 +40,7 @@ const RELATIONS: [&str; 24] = [
 ];
 
 /// Adds the information in a start tag to the page.
-pub(super) fn take_in(page: &mut Page, name: &[u8], attributes: &Attributes) {
+pub(super) fn read_tag(page: &mut Page, name: &[u8], attributes: &Attributes) {
     Tag { page, attributes }.take_in(name);
 }
 

@@ -61,7 +61,7 @@ impl TrackingParameters {
     }
 
     /// Returns a URL without its tracking parameters, or `None` if the URL has none.
-    pub fn without(&self, url: &Url) -> Option<Url> {
+    pub fn remove_from(&self, url: &Url) -> Option<Url> {
         let query = url.query()?;
         let is_kept = |parameter: &&str| !self.has(parameter.split('=').next().unwrap_or_default());
         let kept: Vec<&str> = query.split('&').filter(is_kept).collect();
@@ -105,7 +105,7 @@ mod tests {
             ("https://a/p?reference=1&x=utm_a", None),
             ("https://a/p", None),
         ] {
-            let clean = named.without(&url.parse().unwrap());
+            let clean = named.remove_from(&url.parse().unwrap());
             assert_eq!(clean.as_ref().map(Url::as_str), told, "{url}");
         }
     }

@@ -1,11 +1,11 @@
 //! Tests of the content tree of a page.
 
 use super::{ContentSelection, Page};
-use crate::matter::{ContentTree, Definition, Line, Piece, Run, TableCell};
+use crate::content_tree::{ContentTree, Definition, Line, Piece, Run, TableCell};
 
 fn matter(html: &str) -> ContentTree {
     let own = "https://a.example/d/p".parse().unwrap();
-    Page::read(html).matter(ContentSelection::Main, &own)
+    Page::read(html).content_tree(ContentSelection::Main, &own)
 }
 
 /// Returns a page's content tree in a short notation.
@@ -163,7 +163,7 @@ fn hostile_nesting_is_bounded() {
     ] {
         let html = format!("{}a", part.repeat(30_000));
         let tree = matter(&html);
-        let told = tree.told('\t', None);
+        let told = tree.marked('\t', None);
         assert_eq!(
             ContentTree::read(&told.text, &told.marks),
             Some(tree),
@@ -171,6 +171,6 @@ fn hostile_nesting_is_bounded() {
         );
     }
     let wide = "<table><tr>".to_owned() + &"<td colspan=1000000 rowspan=9999999>a".repeat(500);
-    let told = matter(&wide).told('\t', None);
+    let told = matter(&wide).marked('\t', None);
     assert!(ContentTree::read(&told.text, &told.marks).is_some());
 }

@@ -278,7 +278,7 @@ fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
     };
     Some(Directive {
         line: entry.line,
-        stage: Stage::named(&entry.word)?,
+        stage: Stage::from_name(&entry.word)?,
         function: function.to_owned(),
         is_enabled,
         pairs: entry.pairs.clone(),

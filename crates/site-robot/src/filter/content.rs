@@ -81,7 +81,7 @@ impl Content {
     }
 
     /// Sets the top-level domain that serves as a hint for encoding detection.
-    pub(super) fn of_domain(mut self, domain: Option<&str>) -> Self {
+    pub(super) fn with_domain(mut self, domain: Option<&str>) -> Self {
         self.domain = domain.map(str::to_owned);
         self
     }

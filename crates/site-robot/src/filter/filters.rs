@@ -137,7 +137,7 @@ impl Compiler<'_> {
             for directive in of_stage.filter(|it| it.is_enabled) {
                 let mut making =
                     FunctionContext::new(directive, self.files, self.missing, &mut state);
-                match self.functions.make(&mut making) {
+                match self.functions.compile(&mut making) {
                     Ok(made) => compiled.push(made),
                     Err(text) => self.notes.error(directive.line, text),
                 }

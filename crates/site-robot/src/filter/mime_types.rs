@@ -17,9 +17,9 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// use robot_detection_site_robot::filter::MimeTypes;
 ///
 /// let types = MimeTypes::parse("text/html html htm\ntype=text/plain exts=txt\n");
-/// assert_eq!(types.of_name("/a/INDEX.HTM"), Some("text/html"));
-/// assert_eq!(types.of_name("/a/read.me.txt"), Some("text/plain"));
-/// assert_eq!(types.of_name("/a.html/"), None);
+/// assert_eq!(types.for_name("/a/INDEX.HTM"), Some("text/html"));
+/// assert_eq!(types.for_name("/a/read.me.txt"), Some("text/plain"));
+/// assert_eq!(types.for_name("/a.html/"), None);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct MimeTypes {
@@ -44,7 +44,7 @@ impl MimeTypes {
     }
 
     /// Returns the media type of a file name or path.
-    pub fn of_name(&self, name: &str) -> Option<&str> {
+    pub fn for_name(&self, name: &str) -> Option<&str> {
         let name = name.split(['?', '#']).next()?;
         let file = name.rsplit('/').next()?;
         let (_, extension) = file.rsplit_once('.')?;

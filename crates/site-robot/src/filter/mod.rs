@@ -67,7 +67,7 @@ mod source;
 mod stage;
 mod step;
 
-pub(crate) use crate::spelling::{quoted, unknown};
+pub(crate) use crate::spelling::{quoted, unknown_word};
 pub use commands::{CommandLine, Commands, Files, NoCommands, NoFiles};
 pub use conf::{Directive, FilterConf, FilterText};
 pub use content::ReceivedResource;

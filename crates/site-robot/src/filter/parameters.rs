@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::{Source, pblock::Pair, unknown};
+use super::{Source, pblock::Pair, unknown_word};
 
 /// Parameters of a directive: names in lower case, and values as written.
 ///
@@ -82,7 +82,7 @@ impl Parameters {
     ///
     /// Returns an error if the parameter is missing.
     pub fn source(&self, name: &str) -> Result<Source, String> {
-        Ok(Source::named(self.required(name)?))
+        Ok(Source::from_name(self.required(name)?))
     }
 
     /// Returns the line and message for each parameter that the function did not query.
@@ -95,7 +95,7 @@ impl Parameters {
             if asked.is_empty() {
                 return format!("unknown parameter {key:?}; the function accepts none");
             }
-            unknown("parameter here", key, asked.iter().map(String::as_str))
+            unknown_word("parameter here", key, asked.iter().map(String::as_str))
         };
         pairs.map(|pair| (pair.line, say(pair))).collect()
     }

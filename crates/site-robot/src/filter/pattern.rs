@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn hosts_match_with_or_without_port() {
-        let host = Source::named("host");
+        let host = Source::from_name("host");
         let resource = Resource::new("http://WWW.example.com/".parse().unwrap(), 0);
         for (pattern, is_match) in [
             ("www.example.com", true),

@@ -9,7 +9,7 @@ use crate::document::{Meta, Page};
 use super::{
     ReceivedResource, Source,
     content::Content,
-    sniff::{is_untold, sniff},
+    sniff::{is_unspecified, sniff},
     source::SourceName,
 };
 
@@ -103,7 +103,7 @@ impl Resource {
     pub fn receive(&mut self, received: ReceivedResource) {
         let content_type = received.content_type.clone();
         let domain = self.url.domain().and_then(|host| host.rsplit('.').next());
-        let content = Content::new(content_type, received.body.clone()).of_domain(domain);
+        let content = Content::new(content_type, received.body.clone()).with_domain(domain);
         self.content = Some(Arc::new(content));
         self.received = Some(Arc::new(received));
     }
@@ -118,12 +118,12 @@ impl Resource {
     }
 
     /// Records a better URL that has the same content.
-    pub(super) fn set_better(&mut self, url: String) {
+    pub(super) fn set_preferred_url(&mut self, url: String) {
         self.better = Some(url);
     }
 
     /// Returns the better URL with the same content, if a filter has found such a URL.
-    pub fn better(&self) -> Option<&str> {
+    pub fn preferred_url(&self) -> Option<&str> {
         self.better.as_deref()
     }
 
@@ -179,7 +179,7 @@ impl Resource {
     ///
     /// In that case, the body must start like HTML.
     pub fn page_or_sniffed(&self) -> Option<&Page> {
-        if self.page().is_some() || !is_untold(self.media_type().as_deref()) {
+        if self.page().is_some() || !is_unspecified(self.media_type().as_deref()) {
             return self.page();
         }
         let content = self.content.as_deref()?;
@@ -287,7 +287,7 @@ impl Resource {
         let received = self.received.as_deref()?;
         let name = source.name();
         match source.known() {
-            SourceName::Type => self.source(&Source::named("content-type")),
+            SourceName::Type => self.source(&Source::from_name("content-type")),
             SourceName::ContentType => received.media_type().map(Cow::Owned),
             SourceName::ContentEncoding => some(received.content_encoding.as_ref()),
             SourceName::ContentLength => Some(received.body.len().to_string().into()),

@@ -29,7 +29,7 @@ const HTML: [&[u8]; 6] = [
 ];
 
 /// Returns `true` if a media type is missing or generic.
-pub(super) fn is_untold(media_type: Option<&str>) -> bool {
+pub(super) fn is_unspecified(media_type: Option<&str>) -> bool {
     matches!(
         media_type,
         None | Some("" | "unknown" | "application/octet-stream")

@@ -74,7 +74,7 @@ const KNOWN: [(&str, SourceName); 24] = [
 
 impl Source {
     /// Returns the source with the given name.
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let words: Vec<_> = name.split_whitespace().collect();
         let name = words.join("-").to_ascii_lowercase();
         let mut known = KNOWN.iter();

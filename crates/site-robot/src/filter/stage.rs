@@ -23,7 +23,7 @@ robot_detection_layer::words! {
 
 impl Stage {
     /// Returns the stage with the given name, case-insensitively.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();
         all.find(|stage| stage.as_str().eq_ignore_ascii_case(name))
     }

@@ -54,7 +54,7 @@ pub(super) fn reduce_to_lead(mut description: ResourceDescription) -> ResourceDe
 }
 
 /// Returns `true` if a visitor was redirected to an original within the last minute.
-pub(super) fn was_sent(headers: &HeaderMap) -> bool {
+pub(super) fn was_redirected(headers: &HeaderMap) -> bool {
     let cookies = headers.get_all(header::COOKIE).iter();
     let cookies = cookies.filter_map(|line| line.to_str().ok());
     let mut names = cookies.flat_map(|line| line.split(';'));

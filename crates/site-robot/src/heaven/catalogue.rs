@@ -153,7 +153,7 @@ impl Catalogue {
             };
             self.find(url).or_else(alias)
         };
-        let entry = find(url).or_else(|| find(&settings.known_as(url)?))?;
+        let entry = find(url).or_else(|| find(&settings.cleaned_url(url)?))?;
         Some(&entry.url)
     }
 
@@ -208,14 +208,14 @@ impl Catalogue {
     }
 
     /// Returns the entry of the page at a path below robot heaven.
-    pub(super) fn at(&self, path: &str, settings: &HeavenSettings) -> Option<&Entry> {
+    pub(super) fn find_by_path(&self, path: &str, settings: &HeavenSettings) -> Option<&Entry> {
         let digest = digest(path);
         let first = self.paths.partition_point(|(known, _)| *known < digest);
         let same = self.paths.get(first..)?.iter();
         // Two paths may have the same digest, so the paths themselves are compared.
         same.take_while(|(known, _)| *known == digest)
             .filter_map(|(_, at)| self.entries.get(*at as usize))
-            .find(|entry| HeavenPath::of(&entry.url, settings.site()).as_str() == path)
+            .find(|entry| HeavenPath::for_url(&entry.url, settings.site()).as_str() == path)
     }
 
     /// Returns a page of an index, or `None` if the number is out of range.
@@ -487,10 +487,13 @@ mod tests {
     fn page_is_found_by_path_and_by_url() {
         let (catalogue, settings) = catalogue(&[("/b", &[]), ("/a/", &[]), ("/c?d", &[])]);
         assert_eq!(
-            &*catalogue.at("a/index.html", &settings).unwrap().url,
+            &*catalogue
+                .find_by_path("a/index.html", &settings)
+                .unwrap()
+                .url,
             "https://a.example/a/"
         );
-        assert!(catalogue.at("a", &settings).is_none());
+        assert!(catalogue.find_by_path("a", &settings).is_none());
         assert!(catalogue.contains("https://a.example/c?d"));
         assert!(!catalogue.contains("https://a.example/c"));
         let (before, behind) = catalogue.neighbours("https://a.example/b");

@@ -6,7 +6,7 @@ use super::{
     layout::Layout,
     text::{clean, cut, one_line, shorten},
 };
-use crate::matter::ContentTree;
+use crate::content_tree::ContentTree;
 use robot_detection_store::description::{ResourceDescription, name};
 
 /// Maximum length of a summary, in bytes; search engines display fewer.
@@ -99,7 +99,7 @@ impl<'d> Content<'d> {
                 .map(str::to_owned)
                 .collect(),
             language: description.value(name::LANGUAGE).and_then(language),
-            date: Date::of(description),
+            date: Date::from_description(description),
             published: Date::published(description),
             modified: Date::modified(description),
             robots: field(name::ROBOTS),
@@ -127,7 +127,7 @@ impl<'d> Content<'d> {
         if start.is_empty() {
             return None;
         }
-        let beginning = self.matter.told(' ', Some(MAX_BEGINNING_CHARS)).text;
+        let beginning = self.matter.marked(' ', Some(MAX_BEGINNING_CHARS)).text;
         let repeats = one_line(&beginning).contains(start);
         (!repeats).then_some(self.description.as_str())
     }
@@ -138,7 +138,7 @@ fn layout(description: &ResourceDescription, title: &str) -> Layout {
     let marks = description.value(name::MARKS).unwrap_or_default();
     let text_of_marks = description.value(name::FULL_TEXT).unwrap_or_default();
     if let Some(matter) = ContentTree::read(text_of_marks, marks) {
-        return Layout::of_matter(matter, title);
+        return Layout::from_content(matter, title);
     }
     let is_plain = description
         .value(name::CONTENT_TYPE)
@@ -188,7 +188,7 @@ fn headings(description: &ResourceDescription) -> Vec<Heading> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matter::{Piece, TableCell};
+    use crate::content_tree::{Piece, TableCell};
 
     fn description(attributes: &[(&str, &str)]) -> ResourceDescription {
         let mut description = ResourceDescription::new("https://www.example.com/a");

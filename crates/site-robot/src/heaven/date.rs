@@ -22,20 +22,20 @@ impl Date {
     };
 
     /// Returns the modification date of a page, or else the publication date.
-    pub(super) fn of(description: &ResourceDescription) -> Option<Self> {
+    pub(super) fn from_description(description: &ResourceDescription) -> Option<Self> {
         Self::modified(description).or_else(|| Self::published(description))
     }
 
     /// Returns the modification date that the server sent, which changes whenever the page is
     /// modified.
-    pub(super) fn of_server(description: &ResourceDescription) -> Option<Self> {
+    pub(super) fn from_server(description: &ResourceDescription) -> Option<Self> {
         Self::parse(description.value(name::LAST_MODIFIED)?)
     }
 
     /// Returns the modification date stated on the page, or else the date sent by the server.
     pub(super) fn modified(description: &ResourceDescription) -> Option<Self> {
         let own = description.value(name::MODIFIED).and_then(Self::parse);
-        own.or_else(|| Self::of_server(description))
+        own.or_else(|| Self::from_server(description))
     }
 
     /// Returns the publication date stated on the page.
@@ -59,7 +59,7 @@ impl Date {
     }
 
     /// Formats the date and time as RFC 3339, or only the date if the time is unknown.
-    pub(super) fn known(self) -> String {
+    pub(super) fn to_text(self) -> String {
         if self.is_day { self.day() } else { self.iso() }
     }
 
@@ -104,7 +104,7 @@ mod tests {
             for (name, value) in told {
                 description.set(name, *value);
             }
-            Date::of(&description).map(Date::known)
+            Date::from_description(&description).map(Date::to_text)
         };
         assert_eq!(
             date(&[("last-modified", header)]).unwrap(),

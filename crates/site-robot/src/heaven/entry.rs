@@ -73,7 +73,7 @@ impl Entry {
             author: shared(name::AUTHOR),
             class: shared(name::CLASSIFICATION),
             title: text(name::TITLE).into(),
-            date: Date::of(description),
+            date: Date::from_description(description),
             depth: description
                 .value(name::DEPTH)
                 .and_then(|depth| depth.trim().parse().ok()),

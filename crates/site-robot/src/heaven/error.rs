@@ -42,7 +42,7 @@ pub enum HeavenError {
 
 impl HeavenError {
     /// Returns a function that adds the operation and path to an I/O error.
-    pub(super) fn on(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.display().to_string();
         move |source| Self::Files { what, path, source }
     }

@@ -30,11 +30,11 @@ impl FeedItem {
         if !has_page(description) {
             return None;
         }
-        Some(Self::of_content(Content::new(description)))
+        Some(Self::from_content(Content::new(description)))
     }
 
     /// Creates the feed item for a page's content.
-    pub(super) fn of_content(content: Content<'_>) -> Self {
+    pub(super) fn from_content(content: Content<'_>) -> Self {
         // A summary that merely repeats the title or heading is useless.
         let is_news = |summary: &String| *summary != content.title && *summary != content.heading;
         let summary = content.may_be_quoted.then(|| content.summary());

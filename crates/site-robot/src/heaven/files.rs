@@ -67,7 +67,7 @@ impl LlmsFull {
 }
 
 /// Returns the URLs of the pages listed in the feed and in llms.txt.
-pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
+pub(super) fn listed_urls(catalogue: &Catalogue) -> HashSet<Box<str>> {
     let newest = catalogue.newest(feed::MAX_ENTRIES).into_iter();
     let nearest = catalogue.nearest();
     newest

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use askama::filters::HtmlSafe;
 
 use super::{Catalogue, HeavenSettings, catalogue::Site, text::xml};
-use crate::matter::{Line, Piece, Run, Style, TableCell};
+use crate::content_tree::{Line, Piece, Run, Style, TableCell};
 
 /// Text of a page as HTML, in which all words and URLs are escaped.
 #[derive(Debug)]

@@ -70,7 +70,7 @@ impl JsonLd {
             ("datePublished", content.published),
             ("dateModified", content.modified),
         ] {
-            set(name, json!(date.map(super::date::Date::known)));
+            set(name, json!(date.map(super::date::Date::to_text)));
         }
         if is_article {
             set(

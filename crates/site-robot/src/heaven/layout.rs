@@ -4,7 +4,7 @@ use super::{
     content::Heading,
     text::{clean, one_line},
 };
-use crate::matter::{ContentTree, Line, Piece, TableCell, says};
+use crate::content_tree::{ContentTree, Line, Piece, TableCell, repeats};
 
 /// Maximum number of cells in a table row.
 const MAX_CELLS: usize = 64;
@@ -29,7 +29,7 @@ impl Layout {
     }
 
     /// Lays out a content tree.
-    pub(super) fn of_matter(matter: ContentTree, title: &str) -> Self {
+    pub(super) fn from_content(matter: ContentTree, title: &str) -> Self {
         Self::of(matter.pieces, Vec::new(), title)
     }
 
@@ -136,7 +136,7 @@ fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)>
     let (at, level, first) = headings.next()?;
     let text = first.text();
     let is_only = at == 0 && level == 1 && headings.all(|(_, level, _)| level > 1);
-    if text.is_empty() || !is_only && !says(title, &text) {
+    if text.is_empty() || !is_only && !repeats(title, &text) {
         return None;
     }
     pieces.remove(at);

@@ -82,7 +82,7 @@ impl Library {
     ///
     /// Returns an error if the database query fails; in that case, nothing is moved.
     pub async fn settle(&self, settings: &HeavenSettings) -> Result<(), HeavenError> {
-        let Some(former) = settings.former() else {
+        let Some(former) = settings.former_addresses() else {
             return Ok(());
         };
         let (site, address) = (&self.site, settings.site());

@@ -8,7 +8,7 @@ use super::{
     content::Content,
     markdown_line::{Target, line},
 };
-use crate::matter::{Definition, Line, Piece, TableCell};
+use crate::content_tree::{Definition, Line, Piece, TableCell};
 use robot_detection_store::description::ResourceDescription;
 
 /// Renders a page as Markdown (`CommonMark`), with the words of the page in the same order.
@@ -17,10 +17,10 @@ pub fn markdown(
     catalogue: &Catalogue,
     settings: &HeavenSettings,
 ) -> String {
-    of_content(&Content::new(description), catalogue, settings)
+    content_markdown(&Content::new(description), catalogue, settings)
 }
 
-pub(super) fn of_content(
+pub(super) fn content_markdown(
     content: &Content<'_>,
     catalogue: &Catalogue,
     settings: &HeavenSettings,

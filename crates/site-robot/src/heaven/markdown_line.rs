@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use super::catalogue::Site;
-use crate::matter::{Line, Link, Run, Style};
+use crate::content_tree::{Line, Link, Run, Style};
 
 /// Renders a line of text; in a heading, line breaks become spaces.
 pub(super) fn line(line: &Line, is_heading: bool, site: Site<'_>) -> String {

@@ -48,10 +48,10 @@ pub fn page(
     catalogue: &Catalogue,
     settings: &HeavenSettings,
 ) -> String {
-    of_content(&Content::new(description), catalogue, settings)
+    content_page(&Content::new(description), catalogue, settings)
 }
 
-pub(super) fn of_content(
+pub(super) fn content_page(
     content: &Content<'_>,
     catalogue: &Catalogue,
     settings: &HeavenSettings,
@@ -101,7 +101,7 @@ fn locale(language: &str) -> Option<String> {
 impl From<Date> for PageDate {
     fn from(date: Date) -> Self {
         Self {
-            iso: date.known(),
+            iso: date.to_text(),
             day: date.day(),
         }
     }

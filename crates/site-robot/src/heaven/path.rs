@@ -54,7 +54,7 @@ pub struct HeavenPath {
 impl HeavenPath {
     /// Returns the path of the heaven page for a URL; `site` is an origin such as
     /// `https://www.example.com`.
-    pub fn of(url: &str, site: &str) -> Self {
+    pub fn for_url(url: &str, site: &str) -> Self {
         let made = Parts::split(url, site).and_then(|parts| parts.path(url));
         Self {
             path: made.unwrap_or_else(|| hashed("page", url, ".htm")),
@@ -260,7 +260,7 @@ mod tests {
     const SITE: &str = "https://www.example.com";
 
     fn path(url: &str) -> String {
-        let path = HeavenPath::of(url, SITE);
+        let path = HeavenPath::for_url(url, SITE);
         assert_safe(&path);
         path.as_str().to_owned()
     }
@@ -330,10 +330,10 @@ mod tests {
 
     #[test]
     fn links_point_to_directories_and_renditions_to_files() {
-        let path = HeavenPath::of("https://www.example.com/a/", SITE);
+        let path = HeavenPath::for_url("https://www.example.com/a/", SITE);
         assert_eq!(path.link(), "a/");
         assert_eq!(path.markdown(), "a/index.html.md");
-        let path = HeavenPath::of("https://www.example.com/a.html", SITE);
+        let path = HeavenPath::for_url("https://www.example.com/a.html", SITE);
         assert_eq!(path.link(), "a.html");
     }
 
@@ -380,7 +380,7 @@ mod tests {
         fn urls_have_distinct_paths_without_conflicts(urls in urls()) {
             let mut taken = BTreeMap::new();
             for url in &urls {
-                let path = HeavenPath::of(url, SITE);
+                let path = HeavenPath::for_url(url, SITE);
                 assert_safe(&path);
                 for file in [path.as_str().to_owned(), path.markdown()] {
                     let other = taken.insert(file.clone(), url);
@@ -395,8 +395,8 @@ mod tests {
 
         #[test]
         fn every_url_has_a_safe_path(url in "\\PC{0,80}", path in "[ -~]{0,400}") {
-            assert_safe(&HeavenPath::of(&url, SITE));
-            assert_safe(&HeavenPath::of(&format!("{SITE}/{path}"), SITE));
+            assert_safe(&HeavenPath::for_url(&url, SITE));
+            assert_safe(&HeavenPath::for_url(&format!("{SITE}/{path}"), SITE));
         }
     }
 }

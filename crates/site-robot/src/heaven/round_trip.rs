@@ -12,7 +12,7 @@ use super::{
     markdown::pieces,
     markdown_line::{Target, is_like_definition},
 };
-use crate::matter::{Definition, Line, Piece, Run, Style, tests};
+use crate::content_tree::{Definition, Line, Piece, Run, Style, tests};
 
 /// Words of a line with their styles.
 #[derive(Default)]

@@ -182,7 +182,7 @@ impl HeavenSettings {
         self
     }
 
-    pub(super) fn former(&self) -> Option<&[String]> {
+    pub(super) fn former_addresses(&self) -> Option<&[String]> {
         self.former.as_deref()
     }
 
@@ -214,7 +214,7 @@ impl HeavenSettings {
     }
 
     /// Returns the settings for pages published as files.
-    pub(super) fn of_files(&self) -> Self {
+    pub(super) fn for_files(&self) -> Self {
         let settings = self.clone();
         settings.markdown(self.has_markdown && self.has_markdown_files)
     }
@@ -255,20 +255,20 @@ impl HeavenSettings {
     }
 
     /// Returns the form of a URL that the site robot stores, if that form differs from the URL.
-    pub(super) fn known_as(&self, url: &str) -> Option<String> {
+    pub(super) fn cleaned_url(&self, url: &str) -> Option<String> {
         // Most URLs have no query or path parameters, so checking the bytes first keeps redirects
         // fast.
         if !url.bytes().any(|byte| matches!(byte, b'?' | b';' | b'(')) {
             return None;
         }
         let url = url::Url::parse(url).ok()?;
-        let clean = without_session(self.tracking.without(&url).as_ref().unwrap_or(&url));
+        let clean = without_session(self.tracking.remove_from(&url).as_ref().unwrap_or(&url));
         (clean != url).then(|| clean.into())
     }
 
     /// Returns the path of the heaven page for a URL.
     pub fn page(&self, url: &str) -> HeavenPath {
-        HeavenPath::of(url, &self.site)
+        HeavenPath::for_url(url, &self.site)
     }
 
     /// Returns the link to the heaven page for a URL, relative to the site root.

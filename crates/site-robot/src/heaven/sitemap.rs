@@ -83,7 +83,7 @@ pub(super) fn write_urls(
         };
         write!(out, "<url><loc>{url}</loc>")?;
         if let Some(date) = entry.date {
-            write!(out, "<lastmod>{}</lastmod>", date.known())?;
+            write!(out, "<lastmod>{}</lastmod>", date.to_text())?;
         }
         writeln!(out, "</url>")?;
     }

@@ -108,22 +108,22 @@ impl Announcer {
     /// # Errors
     ///
     /// Returns an error if the database query fails.
-    pub async fn tell(
+    pub async fn announce(
         &self,
         store: &Store,
         (site, run_id): (&str, i64),
         now_ms: i64,
     ) -> Result<IndexNowResult, StoreError> {
-        let is_wanted = |url: &str| self.site.has(url);
+        let is_wanted = |url: &str| self.site.contains_public(url);
         store
             .index_now()
-            .note(site, run_id, is_wanted, now_ms)
+            .queue_changes(site, run_id, is_wanted, now_ms)
             .await?;
         let mut state = store.index_now().state(site).await?.unwrap_or_default();
         if state.next_ms > now_ms {
             return Ok(IndexNowResult {
                 taken: 0,
-                waiting: store.index_now().waiting(site).await?,
+                waiting: store.index_now().queued_count(site).await?,
                 failure: state.failure,
             });
         }
@@ -142,7 +142,7 @@ impl Announcer {
             taken += urls.len() as u64;
             store
                 .index_now()
-                .forget(site, (last.as_str(), *noted_ms))
+                .remove(site, (last.as_str(), *noted_ms))
                 .await?;
         }
         if is_any {
@@ -151,14 +151,14 @@ impl Announcer {
         }
         Ok(IndexNowResult {
             taken,
-            waiting: store.index_now().waiting(site).await?,
+            waiting: store.index_now().queued_count(site).await?,
             failure: state.failure.filter(|_| is_any),
         })
     }
 
     /// Requests the key file as search engines do, and returns a description of the problem, if
     /// any.
-    pub async fn file_fault(&self, key: &IndexNowKey) -> Option<String> {
+    pub async fn key_file_error(&self, key: &IndexNowKey) -> Option<String> {
         let url = self.site.url(key.path());
         let Ok(address) = Url::parse(&url) else {
             return Some(format!("{url} is not a valid URL"));
@@ -189,7 +189,7 @@ impl Announcer {
             return Ok(key.clone());
         }
         let own = [fastrand::u64(..), fastrand::u64(..)];
-        Ok(IndexNowKey::made(store.pace().seed(own).await?, site))
+        Ok(IndexNowKey::from_seed(store.pace().seed(own).await?, site))
     }
 
     async fn post(&self, key: &IndexNowKey, urls: &[(String, i64)]) -> Result<(), Refusal> {

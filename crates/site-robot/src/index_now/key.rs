@@ -30,7 +30,7 @@ impl IndexNowKey {
     }
 
     /// Derives a key from the seed of an installation and the name of a site.
-    pub fn made(seed: [u64; 2], site: &str) -> Self {
+    pub fn from_seed(seed: [u64; 2], site: &str) -> Self {
         let seed = seed.map(u64::to_le_bytes);
         let secret = hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened());
         let mut key = hex::encode(hmac::sign(&secret, format!("index-now {site}").as_bytes()));
@@ -93,11 +93,11 @@ mod tests {
 
     #[test]
     fn key_is_unique_per_site_and_installation_and_stable() {
-        let key = IndexNowKey::made([1, 2], "shop");
-        assert_eq!(key, IndexNowKey::made([1, 2], "shop"));
+        let key = IndexNowKey::from_seed([1, 2], "shop");
+        assert_eq!(key, IndexNowKey::from_seed([1, 2], "shop"));
         assert_eq!(IndexNowKey::parse(key.as_str()).unwrap(), key);
-        assert_ne!(key, IndexNowKey::made([2, 1], "shop"));
-        assert_ne!(key, IndexNowKey::made([1, 2], "default"));
+        assert_ne!(key, IndexNowKey::from_seed([2, 1], "shop"));
+        assert_ne!(key, IndexNowKey::from_seed([1, 2], "default"));
     }
 
     #[test]

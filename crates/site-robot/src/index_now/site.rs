@@ -48,7 +48,7 @@ impl IndexedSite {
     }
 
     /// Returns `true` for the URL of a public page on the site.
-    pub fn has(&self, url: &str) -> bool {
+    pub fn contains_public(&self, url: &str) -> bool {
         let rest = url.strip_prefix(&self.origin);
         let rest = rest.filter(|rest| rest.starts_with('/'));
         let path = rest.and_then(|rest| rest.split(['?', '#']).next());
@@ -122,7 +122,7 @@ mod tests {
             ("http://www.example.com/", false),
             ("https://other.example/", false),
         ] {
-            assert_eq!(site.has(url), is_told, "{url}");
+            assert_eq!(site.contains_public(url), is_told, "{url}");
         }
     }
 }

@@ -47,7 +47,7 @@ impl Browser {
         if !matches!(hello, Ok(Ok(_))) {
             // Waits for the browser's final output, which is read in parallel.
             tokio::time::sleep(Duration::from_millis(50)).await;
-            let why = process.why();
+            let why = process.exit_reason();
             return Err(RenderError::refused(format!(
                 "the browser did not start: {why}"
             )));
@@ -91,7 +91,7 @@ impl Browser {
     /// Returns the memory used by the browser, in bytes.
     pub(super) async fn memory(&self) -> Option<u64> {
         let process = self.process.lock().await;
-        memory::of_tree(process.as_ref()?.id())
+        memory::process_tree_bytes(process.as_ref()?.id())
     }
 }
 
@@ -103,7 +103,7 @@ async fn watch(process: Arc<Mutex<Option<Process>>>, max_memory: u64) {
         let Some(id) = process.as_ref().map(Process::id) else {
             return;
         };
-        if let Some(bytes) = memory::of_tree(id)
+        if let Some(bytes) = memory::process_tree_bytes(id)
             && bytes > max_memory
         {
             let mib = bytes / 1024 / 1024;

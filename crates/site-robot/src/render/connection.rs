@@ -116,7 +116,7 @@ impl Connection {
     }
 
     /// Sends a command and ignores the response.
-    pub(super) async fn tell(
+    pub(super) async fn notify(
         &self,
         session: Option<&str>,
         command: &'static str,
@@ -139,7 +139,7 @@ impl Connection {
     }
 
     /// Removes a page and its profile from the connection's state.
-    pub(super) fn forget(&self, session: &str, profile: &str) {
+    pub(super) fn remove_tab(&self, session: &str, profile: &str) {
         let mut state = self.state();
         state.sessions.remove(session);
         state.tabs.remove(profile);

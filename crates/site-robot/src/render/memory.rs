@@ -8,7 +8,7 @@ const ZYGOTE: &[u8] = b"--type=zygote";
 ///
 /// Returns `None` on systems that do not provide this information.
 #[cfg(target_os = "linux")]
-pub(super) fn of_tree(root: u32) -> Option<u64> {
+pub(super) fn process_tree_bytes(root: u32) -> Option<u64> {
     use std::{collections::HashMap, fs};
 
     let mut below: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -51,7 +51,7 @@ pub(super) fn of_tree(root: u32) -> Option<u64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn of_tree(_root: u32) -> Option<u64> {
+pub(super) fn process_tree_bytes(_root: u32) -> Option<u64> {
     None
 }
 
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn children_are_counted() {
-        let own = of_tree(std::process::id()).unwrap();
+        let own = process_tree_bytes(std::process::id()).unwrap();
         assert!(own > 100_000, "{own}");
         assert_eq!(parent_in("7 (a (b) c) S 42 1 2"), Some(42));
         assert_eq!(parent_in("7"), None);

@@ -12,7 +12,7 @@
 mod browser;
 mod connection;
 mod error;
-mod filling;
+mod interception;
 mod memory;
 mod obstacle;
 mod process;
@@ -21,6 +21,6 @@ mod requests;
 mod tab;
 
 pub use error::RenderError;
-pub use filling::{Answer, Resources};
+pub use interception::{Answer, Resources};
 pub use obstacle::obstacle;
 pub use renderer::{RenderLimits, RenderedPage, Renderer};

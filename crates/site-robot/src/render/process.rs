@@ -129,7 +129,7 @@ impl Process {
     }
 
     /// Returns a human-readable reason why the browser exited.
-    pub(super) fn why(&self) -> String {
+    pub(super) fn exit_reason(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let said = String::from_utf8_lossy(&said);
         if said.contains("No usable sandbox") || said.contains("without --no-sandbox") {

@@ -133,7 +133,7 @@ impl Renderer {
             None => Tab::open(&browser.connection).await?,
         };
         let rendered = tab.render(url, page, resources, &self.limits).await;
-        if rendered.is_ok() && tab.leave(url).await {
+        if rendered.is_ok() && tab.navigate_away(url).await {
             browser.keep(tab);
         } else if !tab.close().await {
             // The page keeps running, and can only be ended by stopping the browser.

@@ -15,7 +15,7 @@ use url::Url;
 use super::{
     Answer, RenderError, Resources,
     connection::{Connection, Event},
-    filling::{Fate, fate, headers},
+    interception::{RequestHandling, handling_for, headers},
 };
 
 /// Maximum number of requests per page; a page that exceeds this limit is aborted.
@@ -122,18 +122,18 @@ impl<'a> Requests<'a> {
                 did: "requested more than 500 files",
             });
         }
-        match (fate(kind, method, is_first), url) {
-            (Fate::Page, _) => {
+        match (handling_for(kind, method, is_first), url) {
+            (RequestHandling::Page, _) => {
                 self.stage.send_modify(|stage| stage.is_given = true);
                 let answer = fulfilled(&id, &self.page);
                 self.page.body.clear();
                 self.tell("Fetch.fulfillRequest", answer).await
             }
-            (Fate::Ask { is_head }, Some(url)) => {
+            (RequestHandling::Ask { is_head }, Some(url)) => {
                 self.ask(id, url, is_head);
                 Ok(())
             }
-            (Fate::Stays, _) => self.refuse(&id, "Aborted").await,
+            (RequestHandling::Stays, _) => self.refuse(&id, "Aborted").await,
             _ => self.refuse(&id, "BlockedByClient").await,
         }
     }
@@ -175,7 +175,7 @@ impl<'a> Requests<'a> {
 
     async fn tell(&self, command: &'static str, params: Value) -> Result<(), RenderError> {
         self.connection
-            .tell(Some(self.session), command, params)
+            .notify(Some(self.session), command, params)
             .await
     }
 }

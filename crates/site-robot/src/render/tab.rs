@@ -103,7 +103,7 @@ impl Tab {
     }
 
     /// Prepares the tab for another page; returns `false` if the tab cannot be reused.
-    pub(super) async fn leave(&mut self, url: &Url) -> bool {
+    pub(super) async fn navigate_away(&mut self, url: &Url) -> bool {
         self.left = self.left.saturating_sub(1);
         let is_fit = self.left > 0 && self.is_at_rest;
         is_fit && matches!(timeout(LEAVE, self.clear(url)).await, Ok(Ok(true)))
@@ -131,7 +131,7 @@ impl Tab {
                 "Fetch.requestPaused" => {
                     let (command, params) = empty_response(&event.params);
                     connection
-                        .tell(Some(&self.session), command, params)
+                        .notify(Some(&self.session), command, params)
                         .await?;
                 }
                 "Page.frameNavigated" => {
@@ -157,11 +157,11 @@ impl Tab {
     /// Closes the tab regardless of what the page does; returns `false` if the browser fails to
     /// close it.
     pub(super) async fn close(self) -> bool {
-        self.connection.forget(&self.session, &self.profile);
+        self.connection.remove_tab(&self.session, &self.profile);
         let end = json!({ "sessionId": self.maker });
         let ended = self
             .connection
-            .tell(None, "Target.detachFromTarget", end)
+            .notify(None, "Target.detachFromTarget", end)
             .await;
         let gone = json!({ "browserContextId": self.profile });
         let closed = self
@@ -191,7 +191,7 @@ impl Tab {
             let go = json!({ "url": url.as_str() });
             maker
                 .connection
-                .tell(Some(&self.session), "Page.navigate", go)
+                .notify(Some(&self.session), "Page.navigate", go)
                 .await?;
             // A page that never settles is used as it is when the timeout expires.
             if let Ok(made) = timeout(limits.timeout, maker.wait_until_settled(&mut stage)).await {

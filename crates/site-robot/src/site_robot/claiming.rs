@@ -11,7 +11,7 @@ const MAX_CLAIM: usize = 256;
 
 impl RunLoop {
     /// Looks for URLs to claim if there is room in the queue.
-    pub(super) fn fill(&mut self) {
+    pub(super) fn claim_if_room(&mut self) {
         let max = self.visitor.settings().conf.max_working;
         // The queue is refilled when it is half empty, so that each claim is worth a transaction.
         let is_full = self.hosts.queued() > max / 2;
@@ -33,14 +33,14 @@ impl RunLoop {
     }
 
     /// Claims as many URLs as there is room for from hosts with waiting URLs.
-    pub(super) fn take(&mut self, hosts: Vec<String>) {
+    pub(super) fn claim_urls(&mut self, hosts: Vec<String>) {
         let max = self.visitor.settings().conf.max_working;
         // Hosts share the available room, so that a large host cannot crowd out the others.
         let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
         let mut room = max.saturating_sub(self.hosts.queued());
         let mut wanted = Vec::new();
         for host in hosts {
-            let count = share.saturating_sub(self.hosts.queued_of(&host)).min(room);
+            let count = share.saturating_sub(self.hosts.queued_for(&host)).min(room);
             room -= count;
             if let Some(count) = u32::try_from(count).ok().filter(|count| *count > 0) {
                 wanted.push((host, count));
@@ -49,7 +49,7 @@ impl RunLoop {
         if wanted.is_empty() || !self.goes_on() {
             // URLs that were not claimed because of a pause or stop are still waiting.
             self.may_have_more |= !self.goes_on();
-            self.taken(Vec::new());
+            self.queue_claimed(Vec::new());
             return;
         }
         let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
@@ -64,7 +64,7 @@ impl RunLoop {
     }
 
     /// Adds the claimed URLs to the queue.
-    pub(super) fn taken(&mut self, claimed: Vec<ClaimedUrl>) {
+    pub(super) fn queue_claimed(&mut self, claimed: Vec<ClaimedUrl>) {
         self.is_taking = false;
         self.may_have_more |= !claimed.is_empty();
         for claimed in claimed {

@@ -17,7 +17,7 @@ use super::{
     page_result::WITHOUT_WORDS,
     scope::host_key,
     settings::Settings,
-    starts::{doubt_of_starts, max_depth},
+    starts::{max_depth, starting_point_doubt},
     tally::LossTally,
 };
 
@@ -83,7 +83,7 @@ pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotE
     };
     let (publications, run_id) = (settings.publications(), run.run_id);
     let is_doubtful = settings.hold.is_some()
-        || doubt_of_starts(settings, run_id).await?.is_some()
+        || starting_point_doubt(settings, run_id).await?.is_some()
         || publications.has_staged_logins(site, run_id).await?
         || !(publications
             .identical_contents(site, run_id, MIN_IDENTICAL)
@@ -119,7 +119,10 @@ impl<'r> RunEnd<'r> {
         if let Some(ended) = self.ended_elsewhere(terms).await? {
             return self.summary(ended).await;
         }
-        if let Some(why) = tally.doubt(shown, self.settings).filter(|_| !terms.accept) {
+        if let Some(why) = tally
+            .concern(shown, self.settings)
+            .filter(|_| !terms.accept)
+        {
             return self.hold(&why, now_ms).await;
         }
         if terms.accept {
@@ -192,7 +195,7 @@ impl<'r> RunEnd<'r> {
 
     async fn summary(&self, run: StoredRun) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
-        let mut summary = Summary::of(run);
+        let mut summary = Summary::from_run(run);
         summary.failed_starts = self.failed_starts().await?;
         summary.undescribed_starts = self.undescribed_starts(&summary.failed_starts).await?;
         let beginning = format!("not described: {}: {WITHOUT_WORDS}", Step::Generate);
@@ -218,7 +221,7 @@ impl<'r> RunEnd<'r> {
             hosts.await?
         } else {
             let alike = published.identical_contents(site, run_id, MIN_IDENTICAL);
-            let start = doubt_of_starts(self.settings, run_id);
+            let start = starting_point_doubt(self.settings, run_id);
             let (hosts, alike, start) = tokio::try_join!(hosts, alike, start)?;
             (tally.alike, tally.start) = (alike, start);
             if tally.start.is_none() {
@@ -285,7 +288,7 @@ impl<'r> RunEnd<'r> {
             is_too_deep: max.is_some_and(|max| lost.depth.is_some_and(|depth| depth > max)),
             trust: if is_accepted {
                 ContentTrust::Accepted
-            } else if tally.is_alike(lost.content_hash.as_deref()) {
+            } else if tally.is_repeated_content(lost.content_hash.as_deref()) {
                 ContentTrust::InPlaceOfMany
             } else {
                 ContentTrust::AsSaid
@@ -374,7 +377,7 @@ fn change(fate: &Fate) -> Option<StagedChange> {
 /// Withdraws descriptions of pages that are represented by another URL.
 async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
     let frontier = settings.frontier();
-    let not_canonical = || frontier.not_canonical(run, DUPLICATES_PIECE);
+    let not_canonical = || frontier.non_canonical_descriptions(run, DUPLICATES_PIECE);
     // Usually, both queries return nothing, but each scans all descriptions, so they run in
     // parallel.
     let (mut same, mut aliases) = tokio::try_join!(duplicates(settings, run), not_canonical())?;

@@ -6,14 +6,14 @@ use robot_detection_store::store::{DescriptionChange, RunCounts};
 
 use super::{
     SiteRobotError,
-    aside::WaitingBody,
     finished_visit::FinishedVisit,
     judge::FilteredUrl,
-    links::{AcceptedLink, SITEMAP, found},
+    links::{AcceptedLink, SITEMAP, found_urls},
     page_result::PageResult,
     settings::Settings,
     source::PageResponse,
     visitor::PageVisitor,
+    waiting_body::WaitingBody,
 };
 
 /// Maximum size of a page that is processed on the same thread, in bytes: waking another thread
@@ -118,7 +118,7 @@ impl PageVisitor {
 /// Creates the finished visit to a page, with the URLs found on the page.
 fn visited(judged: PageResult) -> FinishedVisit {
     let mut record = judged.record;
-    let mut found = found(&record.claimed, &judged.taken);
+    let mut found = found_urls(&record.claimed, &judged.taken);
     if judged.are_sitemaps {
         for sitemap in &mut found {
             SITEMAP.clone_into(&mut sitemap.found_on);

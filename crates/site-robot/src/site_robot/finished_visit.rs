@@ -4,7 +4,7 @@ use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageReco
 
 use super::{
     Rejection, Step,
-    links::{AcceptedLink, found},
+    links::{AcceptedLink, found_urls},
     page_result::PageResult,
     source::PageResponse,
 };
@@ -64,7 +64,7 @@ pub(super) fn moved(
         .into_iter()
         .map(|url| AcceptedLink { url, steps: 0 })
         .collect();
-    visited.record.found = found(&visited.record.claimed, &taken);
+    visited.record.found = found_urls(&visited.record.claimed, &taken);
     visited.record.links = Some(taken.iter().map(AcceptedLink::line).collect());
     visited
 }

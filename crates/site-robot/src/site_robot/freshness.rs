@@ -91,7 +91,7 @@ impl Freshness {
         let (store, site) = (&settings.store, &settings.site);
         let last_due = store
             .frontier()
-            .last_due(site, settings.clock.now_ms(), known)
+            .nth_due_ms(site, settings.clock.now_ms(), known)
             .await?;
         let budget = Budget {
             left: AtomicU64::new(requests.saturating_sub(used)),
@@ -105,7 +105,7 @@ impl Freshness {
     }
 
     /// Determines how to handle a page; if the page is to be requested, the budget is reduced.
-    pub(super) fn turn(
+    pub(super) fn handling(
         &self,
         claimed: &ClaimedUrl,
         is_current: bool,
@@ -142,7 +142,7 @@ impl Freshness {
     }
 
     /// Waits until no sitemaps or feeds are being read.
-    pub(super) async fn lists_are_read(&self) {
+    pub(super) async fn wait_for_lists(&self) {
         let mut lists = self.lists.subscribe();
         // The channel is never closed, so the error is ignored.
         let _ = lists.wait_for(|open| *open == 0).await;
@@ -265,11 +265,11 @@ mod tests {
             (None, PageTreatment::Wait),
             (Some(NOW_MS - 20), PageTreatment::Keep),
         ] {
-            let turn = freshness.turn(&page(next_ms), true, NOW_MS);
+            let turn = freshness.handling(&page(next_ms), true, NOW_MS);
             assert_eq!(turn, expected, "{next_ms:?}");
         }
         let start = ClaimedUrl::new("http://h/", "h:80");
-        assert_eq!(freshness.turn(&start, true, NOW_MS), PageTreatment::Ask);
+        assert_eq!(freshness.handling(&start, true, NOW_MS), PageTreatment::Ask);
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
                     modified,
                 },
             );
-            freshness.turn(&known, true, NOW_MS)
+            freshness.handling(&known, true, NOW_MS)
         };
         assert_eq!(turn("2026-11-29"), PageTreatment::Keep);
         assert_eq!(turn("2026-11-30"), PageTreatment::Ask);

@@ -94,7 +94,7 @@ impl Hosts {
 
     /// Returns the next job that may start now, if any.
     ///
-    /// The job occupies a connection to its host until [`Self::rules_known`] or [`Self::finished`]
+    /// The job occupies a connection to its host until [`Self::record_rules`] or [`Self::record_finished`]
     /// is called.
     pub(super) fn begin(&mut self, now_ms: i64) -> Option<Job> {
         // The earliest due time wins; ties go to the host that has waited longest, so that no host
@@ -123,17 +123,17 @@ impl Hosts {
     }
 
     /// Records that the rules of a host are known, and the pause that they request.
-    pub(super) fn rules_known(&mut self, host: &str, asked: Option<Duration>, now_ms: i64) {
+    pub(super) fn record_rules(&mut self, host: &str, asked: Option<Duration>, now_ms: i64) {
         let delay = self.server_delay.max(asked.unwrap_or_default());
         if let Some(entry) = self.by_name.get_mut(host) {
             entry.rules = Rules::Known;
             entry.delay_ms = milliseconds(delay);
         }
-        self.finished(host, true, now_ms);
+        self.record_finished(host, true, now_ms);
     }
 
     /// Records that a connection is free; if the URL was not requested, there is no pause.
-    pub(super) fn finished(&mut self, host: &str, was_asked: bool, now_ms: i64) {
+    pub(super) fn record_finished(&mut self, host: &str, was_asked: bool, now_ms: i64) {
         let Some((name, entry)) = self.by_name.get_key_value(host) else {
             return;
         };
@@ -170,12 +170,12 @@ impl Hosts {
     }
 
     /// Returns the number of waiting URLs on a host.
-    pub(super) fn queued_of(&self, host: &str) -> usize {
+    pub(super) fn queued_for(&self, host: &str) -> usize {
         self.by_name.get(host).map_or(0, |entry| entry.queue.len())
     }
 
     /// Returns `true` if any URL on the host has ever been queued.
-    pub(super) fn knows(&self, host: &str) -> bool {
+    pub(super) fn contains(&self, host: &str) -> bool {
         self.by_name.contains_key(host)
     }
 
@@ -237,7 +237,7 @@ mod tests {
     fn know(hosts: &mut Hosts, host: &str, asked: Option<u64>) {
         let rules = visit(hosts, 0);
         assert_eq!(rules, Some(format!("rules of {host}")));
-        hosts.rules_known(host, asked.map(Duration::from_millis), 0);
+        hosts.record_rules(host, asked.map(Duration::from_millis), 0);
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         fill(&mut hosts, "a", 3);
         assert_eq!(visit(&mut hosts, 0).unwrap(), "rules of a");
         assert_eq!(visit(&mut hosts, 1_000_000), None);
-        hosts.rules_known("a", None, 5);
+        hosts.record_rules("a", None, 5);
         assert_eq!(visit(&mut hosts, 5).unwrap(), "http://a/0");
         assert_eq!(hosts.queued(), 2);
     }
@@ -258,7 +258,7 @@ mod tests {
         know(&mut hosts, "a", None);
         assert!(visit(&mut hosts, 0).is_some() && visit(&mut hosts, 0).is_some());
         assert_eq!((visit(&mut hosts, 0), hosts.next_ms()), (None, None));
-        hosts.finished("a", true, 0);
+        hosts.record_finished("a", true, 0);
         assert_eq!(visit(&mut hosts, 0).unwrap(), "http://a/2");
         assert_eq!(visit(&mut hosts, 0), None);
     }
@@ -286,7 +286,7 @@ mod tests {
         );
         assert!(visit(&mut hosts, 2_000).is_some());
         assert_eq!(visit(&mut hosts, 9_000), None, "one connection only");
-        hosts.finished("a", true, 2_700);
+        hosts.record_finished("a", true, 2_700);
         assert_eq!(hosts.next_ms(), Some(4_700));
         assert_eq!(visit(&mut hosts, 4_699), None);
         assert!(visit(&mut hosts, 4_700).is_some());
@@ -312,7 +312,7 @@ mod tests {
         fill(&mut hosts, "a", 2);
         know(&mut hosts, "a", None);
         assert!(visit(&mut hosts, 1_000).is_some());
-        hosts.finished("a", false, 1_001);
+        hosts.record_finished("a", false, 1_001);
         assert!(visit(&mut hosts, 1_001).is_some());
     }
 
@@ -325,7 +325,7 @@ mod tests {
         know(&mut hosts, "b", None);
         assert_eq!(visit(&mut hosts, 0).unwrap(), "http://a/0");
         hosts.hold("a", 60_000);
-        hosts.finished("a", true, 10);
+        hosts.record_finished("a", true, 10);
         assert_eq!(visit(&mut hosts, 10).unwrap(), "http://b/0");
         assert_eq!(
             (visit(&mut hosts, 59_999), hosts.next_ms()),

@@ -20,7 +20,7 @@ use super::{
     outcome::time,
     page_result::{PageResult, SCRIPTS_NOT_RUN, SCRIPTS_WITHOUT_TEXT, lacks_words},
     preference::{canonical, preference},
-    repeats::look,
+    repeats::page_fingerprint,
     source::PageResponse,
     visitor::PageVisitor,
 };
@@ -80,7 +80,7 @@ impl FilteredUrl {
         let settings = visitor.settings();
         let is_again = self.claimed.attempts > 0;
         let denial = |filter, run| {
-            let (mut resource, around) = (self.resource.clone(), visitor.around(run));
+            let (mut resource, around) = (self.resource.clone(), visitor.surroundings(run));
             metadata(filter, &mut resource, &around, is_again)
                 .denial()
                 .cloned()
@@ -143,7 +143,7 @@ impl FilteredUrl {
         judged.look = page.and_then(|page| {
             let title = page.title.as_deref().unwrap_or_default();
             let texts = page.blocks.iter().map(|block| &*block.text);
-            look(&visitor.looks, &self.url, title, texts)
+            page_fingerprint(&visitor.looks, &self.url, title, texts)
         });
         judged.record.status = Some(answer.status);
         judged.record.preference = Some(preference);
@@ -244,7 +244,7 @@ impl FilteredUrl {
             return self.denied(Step::MetaData, denial);
         }
         let filter = &visitor.settings().generation;
-        let around = visitor.around(&visitor.generation_run);
+        let around = visitor.surroundings(&visitor.generation_run);
         // The resource is cloned, so that assignments by this filter do not affect the other
         // filter.
         let mut resource = self.resource.clone();
@@ -252,10 +252,10 @@ impl FilteredUrl {
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
             // A filter for pages denies resources whose conversion has failed.
             if let Some(trouble) = resource.troubles().first() {
-                return PageResult::without_words(self.claimed.clone(), trouble);
+                return PageResult::without_text(self.claimed.clone(), trouble);
             }
             let mut judged = self.denied(Step::Data, denial);
-            judged.record.alias_of = resource.better().map(str::to_owned);
+            judged.record.alias_of = resource.preferred_url().map(str::to_owned);
             return judged;
         }
         let lacks = resource
@@ -268,7 +268,7 @@ impl FilteredUrl {
             };
             let why = resource.troubles().first();
             let why = why.map_or(without, String::as_str);
-            return PageResult::without_words(self.claimed.clone(), why);
+            return PageResult::without_text(self.claimed.clone(), why);
         }
         let mut description = ResourceDescription::new(self.url.as_str());
         let passage = filter.generate(&mut resource, &mut description, &around);
@@ -340,7 +340,7 @@ impl FilteredUrl {
             return Vec::new();
         }
         let settings = visitor.settings();
-        let around = visitor.around(&visitor.enumeration_run);
+        let around = visitor.surroundings(&visitor.enumeration_run);
         let mut resource = self.resource.clone();
         settings
             .enumeration
@@ -359,7 +359,7 @@ impl FilteredUrl {
         let page = resource.page();
         let base = page.and_then(|page| resolve(&self.url, page.base.as_deref()?));
         let base = base.unwrap_or_else(|| self.url.clone());
-        unique(links::take(settings, &visitor.known_links, &base, &links))
+        unique(links::accept(settings, &visitor.known_links, &base, &links))
     }
 
     fn denied(&self, step: Step, denial: &Denial) -> PageResult {

@@ -28,7 +28,7 @@ struct LinkTable {
 
 impl KnownLinks {
     /// Returns the target URL of a link if it may be visited; calls `decide` for unknown links.
-    pub(super) fn of(
+    pub(super) fn get_or_decide(
         &self,
         host: &str,
         link: &str,
@@ -74,7 +74,7 @@ mod tests {
     fn link_is_decided_once_per_host() {
         let known = KnownLinks::default();
         let decided = |host: &str, link: &str, to: Option<&str>| {
-            known.of(host, link, || to.map(str::to_owned))
+            known.get_or_decide(host, link, || to.map(str::to_owned))
         };
         assert_eq!(decided("http://a", "/x", Some("1")).as_deref(), Some("1"));
         assert_eq!(decided("http://a", "/x", Some("2")).as_deref(), Some("1"));
@@ -91,9 +91,9 @@ mod tests {
     fn memory_is_bounded() {
         let known = KnownLinks::default();
         for number in 0..20_000 {
-            known.of("http://a", &format!("/{number}"), || None);
+            known.get_or_decide("http://a", &format!("/{number}"), || None);
         }
-        known.of("http://a", &format!("/{}", "x".repeat(MAX_BYTES)), || None);
+        known.get_or_decide("http://a", &format!("/{}", "x".repeat(MAX_BYTES)), || None);
         let known = known.known();
         assert!(known.new.len() <= MAX && known.old.len() <= MAX);
         assert!(known.new.contains_key("http://a/19999"));

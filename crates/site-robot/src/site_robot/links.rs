@@ -36,7 +36,7 @@ impl AcceptedLink {
         format!("{} {}", self.steps, self.url)
     }
 
-    pub(super) fn of_line(line: &str) -> Option<Self> {
+    pub(super) fn from_line(line: &str) -> Option<Self> {
         let (steps, url) = line.split_once(' ')?;
         let steps = steps.parse().ok().filter(|steps| *steps <= 1)?;
         let url = url.to_owned();
@@ -62,7 +62,7 @@ impl Settings {
 }
 
 /// Returns the links of a page that the site robot may follow.
-pub(super) fn take(
+pub(super) fn accept(
     settings: &Settings,
     known: &KnownLinks,
     base: &Url,
@@ -76,7 +76,7 @@ pub(super) fn take(
         }
         let belongs = matches!(link.kind, Some(LinkKind::Frame | LinkKind::Refresh));
         let steps = u32::from(!belongs);
-        let url = known.of(here, &link.url, || to_visit(settings, base, &link.url));
+        let url = known.get_or_decide(here, &link.url, || to_visit(settings, base, &link.url));
         if let Some(url) = url {
             taken.push(AcceptedLink { url, steps });
         }
@@ -108,7 +108,7 @@ pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     if settings.conf.smart_host_heuristics {
         unite_hosts(&mut url);
     }
-    if let Some(clean) = settings.tracking.without(&url) {
+    if let Some(clean) = settings.tracking.remove_from(&url) {
         url = clean;
     }
     if has_session(&url) {
@@ -181,7 +181,7 @@ fn this_year(now_ms: i64) -> i32 {
 }
 
 /// Returns the URLs found on a page for the frontier, except URLs beyond the maximum depth.
-pub(super) fn found(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUrl> {
+pub(super) fn found_urls(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUrl> {
     let mut all = Vec::new();
     // Most links stay on the same host, so its name need not be parsed from the link.
     let here = origin(&claimed.url);

@@ -127,7 +127,7 @@ pub(super) fn moved_to(outcome: &str) -> Option<&str> {
 }
 
 /// Returns `true` if two URLs differ only in their scheme or in the prefix `www.`.
-pub(super) fn are_one_site(one: &Url, other: &Url) -> bool {
+pub(super) fn is_same_site(one: &Url, other: &Url) -> bool {
     let name = |url: &Url| {
         let host = url.host_str().unwrap_or_default();
         host.strip_prefix("www.").unwrap_or(host).to_owned()
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn scheme_and_www_do_not_distinguish_sites() {
         let are_one =
-            |one: &str, other: &str| are_one_site(&one.parse().unwrap(), &other.parse().unwrap());
+            |one: &str, other: &str| is_same_site(&one.parse().unwrap(), &other.parse().unwrap());
         assert!(are_one("http://example.com/a", "https://www.example.com/b"));
         assert!(!are_one("http://example.com/", "http://sso.example.com/"));
     }

@@ -28,7 +28,6 @@
 //! # }
 //! ```
 
-mod aside;
 mod builder;
 mod claiming;
 mod conf;
@@ -73,6 +72,7 @@ mod tally;
 mod traps;
 mod visit;
 mod visitor;
+mod waiting_body;
 
 pub use builder::SiteRobotBuilder;
 pub use conf::{

@@ -6,9 +6,9 @@ use robot_detection_store::store::{Loss, LostDescription, StoreError};
 
 use super::{
     ending::RunEnd,
-    losses::{NewLocation, are_one_site},
+    losses::{NewLocation, is_same_site},
     settings::Settings,
-    starts::{RedirectEnd, end_of, is_described},
+    starts::{RedirectEnd, is_described, redirect_end},
     tally::LossTally,
 };
 
@@ -24,7 +24,7 @@ impl RunEnd<'_> {
         let Some(known) = store.frontier().known_url(site, &lost.url).await? else {
             return Ok(NewLocation::Behind);
         };
-        let end = end_of(self.settings, run_id, &lost.url, &known).await?;
+        let end = redirect_end(self.settings, run_id, &lost.url, &known).await?;
         let (RedirectEnd::Met(to, _) | RedirectEnd::Unmet(to)) = &end;
         tally.count_target(to);
         Ok(match end {
@@ -35,7 +35,7 @@ impl RunEnd<'_> {
                 let is_out = |to: &Url| self.settings.scope.check_host(to).is_err();
                 match urls {
                     (Ok(from), Ok(to))
-                        if is_lasting && is_out(&to) && !are_one_site(&from, &to) =>
+                        if is_lasting && is_out(&to) && !is_same_site(&from, &to) =>
                     {
                         NewLocation::AwayForGood
                     }

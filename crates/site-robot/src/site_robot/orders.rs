@@ -8,7 +8,7 @@ use super::{RobotState, SiteRobotError, has_ended, run_loop::RunLoop};
 
 impl RunLoop {
     /// Executes a command from the handle, and passes the command on to the other instances.
-    pub(super) async fn order(
+    pub(super) async fn handle_command(
         &mut self,
         changed: Result<(), watch::error::RecvError>,
         orders: &watch::Receiver<RunCommand>,
@@ -27,7 +27,7 @@ impl RunLoop {
 
     fn apply_command(&mut self, wanted: RunCommand) {
         self.wanted = wanted;
-        self.tell(|progress| {
+        self.update_progress(|progress| {
             progress.state = match wanted {
                 RunCommand::Run => RobotState::Running,
                 RunCommand::Pause => RobotState::Paused,
@@ -53,7 +53,7 @@ impl RunLoop {
                 frontier.release_urls(site, run_id, &other).await?;
             }
         }
-        if settings.tells(5) {
+        if settings.logs_at(5) {
             let progress = self.visitor.shared.progress.borrow();
             let (fetched, waiting) = (progress.counts.fetched, progress.waiting);
             tracing::info!(fetched, waiting, "the site robot is visiting {site}");
@@ -62,7 +62,7 @@ impl RunLoop {
         (self.may_have_more, self.is_look_due) = (true, true);
         match open.filter(|open| open.run_id == self.run.run_id) {
             Some(open) if open.wanted != self.wanted => self.apply_command(open.wanted),
-            Some(_) => self.tell(|_| {}),
+            Some(_) => self.update_progress(|_| {}),
             // Another instance has ended the run, or the run has been abandoned.
             None => self.is_over = true,
         }

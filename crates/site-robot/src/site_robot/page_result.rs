@@ -54,7 +54,7 @@ impl PageResult {
     }
 
     /// Creates the result for a page without text, with the reason.
-    pub(super) fn without_words(claimed: ClaimedUrl, why: &str) -> Self {
+    pub(super) fn without_text(claimed: ClaimedUrl, why: &str) -> Self {
         let rejection = Rejection::new(Step::Generate, format!("{WITHOUT_WORDS}{why}"));
         Self::rejected(claimed, &rejection)
     }

@@ -40,7 +40,7 @@ impl Pending {
     }
 
     /// Makes the pages due immediately, regardless of the clock, which may have been set back.
-    pub(super) fn hurry(&mut self) {
+    pub(super) fn make_due(&mut self) {
         self.since_ms = self.since_ms.map(|_| i64::MIN);
     }
 
@@ -139,10 +139,10 @@ mod tests {
             (false, true)
         );
         assert_eq!(pending.take().0.len(), 2);
-        pending.hurry();
+        pending.make_due();
         assert!(pending.is_empty() && pending.due_ms().is_none());
         pending.push(page(2), &counts, 2_000);
-        pending.hurry();
+        pending.make_due();
         assert!(pending.is_due(0));
         pending.take();
         for number in 0..BATCH {

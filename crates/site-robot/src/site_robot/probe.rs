@@ -36,7 +36,7 @@ impl PageVisitor {
             if rules.permission(url.as_str()) != Permission::Allowed {
                 continue;
             }
-            let answer = self.settings().source.ask(&PageRequest::get(&url)).await;
+            let answer = self.settings().source.fetch(&PageRequest::get(&url)).await;
             let Some(answer) = answer.ok().filter(|answer| answer.status == 200) else {
                 continue;
             };

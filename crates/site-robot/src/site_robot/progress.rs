@@ -102,7 +102,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(super) fn of(run: StoredRun) -> Self {
+    pub(super) fn from_run(run: StoredRun) -> Self {
         Self {
             site: run.site,
             run_id: run.run_id,

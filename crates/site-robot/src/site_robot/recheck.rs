@@ -9,7 +9,7 @@ use super::{
     run_loop::RunLoop,
     scope::host_key,
     settings::Settings,
-    starts::{doubt_of_starts, max_depth},
+    starts::{max_depth, starting_point_doubt},
 };
 
 /// Value of `found_on` for a described page to which no page links.
@@ -33,7 +33,7 @@ impl RunLoop {
             return Ok(false);
         }
         let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
-        if doubt_of_starts(settings, run_id).await?.is_some() {
+        if starting_point_doubt(settings, run_id).await?.is_some() {
             return Ok(false);
         }
         let hosts = store.publications().responding_hosts(site, run_id).await?;

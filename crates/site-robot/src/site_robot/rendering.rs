@@ -73,7 +73,7 @@ impl PageVisitor {
         if effect(&url).is_some() {
             return None;
         }
-        if let Some(kept) = self.kept_files.of(&url).filter(|_| !is_head) {
+        if let Some(kept) = self.kept_files.get(&url).filter(|_| !is_head) {
             return Some(kept);
         }
         let request = if is_head {
@@ -81,7 +81,7 @@ impl PageVisitor {
         } else {
             PageRequest::get(&url)
         };
-        let answer = self.settings().source.ask(&request).await.ok()?;
+        let answer = self.settings().source.fetch(&request).await.ok()?;
         let media_type = answer.media_type().unwrap_or_default();
         let answer = Answer {
             status: answer.status,
@@ -90,7 +90,7 @@ impl PageVisitor {
         };
         let is_kept = media_type.ends_with("javascript") || media_type == "text/css";
         if is_kept && answer.status == 200 && !is_head {
-            self.kept_files.keep(url, &answer);
+            self.kept_files.store(url, &answer);
         }
         Some(answer)
     }

@@ -41,7 +41,7 @@ impl RepeatCounter {
 }
 
 /// Returns a fingerprint of a page's appearance if the page's URL contains a digit.
-pub(super) fn look<'t>(
+pub(super) fn page_fingerprint<'t>(
     hasher: &RandomState,
     url: &Url,
     title: &str,
@@ -101,7 +101,7 @@ mod tests {
     fn pages_look_alike_by_title_text_and_path() {
         let hasher = RandomState::new();
         let of = |url: &str, title: &str, text: &str| {
-            look(&hasher, &url.parse().unwrap(), title, [text])
+            page_fingerprint(&hasher, &url.parse().unwrap(), title, [text])
         };
         let first = of("http://h/s/1/a", "A", "text").unwrap();
         assert_eq!(of("http://h/s/2/a", "A", "text"), Some(first));

@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::document::resolve;
 use robot_detection_robots_txt::{
-    Access, Dialect, HostUse, MAX_FILE_BYTES, RobotRules, RobotsTxt, beginning,
+    Access, Dialect, HostUse, MAX_FILE_BYTES, RobotRules, RobotsTxt, parsed_part,
 };
 use robot_detection_store::store::RobotsTxtCopy;
 
@@ -117,7 +117,7 @@ impl HostRules {
         body: &[u8],
         ip: Option<IpAddr>,
     ) -> Self {
-        let file = RobotsTxt::parse_from(url, access.file(beginning(body)), own_dialect());
+        let file = RobotsTxt::parse_from(url, access.file(parsed_part(body)), own_dialect());
         let sitemaps = file.sitemaps().take(MAX_SITEMAPS).map(Cow::into_owned);
         Self {
             sitemaps: sitemaps.collect(),
@@ -156,8 +156,8 @@ async fn ask(
     loop {
         // Validators apply only to the original URL, not to the target of a redirect.
         let copy = copy.filter(|_| redirects == 0);
-        let request = request(&url).unless(conditions(copy));
-        let answer = match settings.source.ask(&request).await {
+        let request = request(&url).if_changed(conditions(copy));
+        let answer = match settings.source.fetch(&request).await {
             Ok(answer) => answer,
             Err(error) => return (failed(&error), error.to_string()),
         };
@@ -186,7 +186,7 @@ async fn ask(
         }
         let access = Access::from_status(answer.status, redirects, &own_dialect());
         let news = if redirects == 0 {
-            CopyChange::of(file, access, &answer)
+            CopyChange::from_response(file, access, &answer)
         } else {
             CopyChange::Gone
         };
@@ -202,7 +202,7 @@ async fn ask(
 
 /// Creates a request for a robots.txt file; if the file is too long, only its first part is used.
 fn request(url: &Url) -> PageRequest<'_> {
-    PageRequest::get(url).beginning(MAX_FILE_BYTES as u64)
+    PageRequest::get(url).max_bytes(MAX_FILE_BYTES as u64)
 }
 
 /// Treats a missing response like a server error, and a permanent error like a missing file.

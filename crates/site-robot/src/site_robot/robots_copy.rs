@@ -24,7 +24,7 @@ pub(super) enum CopyChange {
 
 impl CopyChange {
     /// Returns the change that results from a response for the file's own URL.
-    pub(super) fn of(file: &Url, access: Access, answer: &PageResponse) -> Self {
+    pub(super) fn from_response(file: &Url, access: Access, answer: &PageResponse) -> Self {
         if let Access::DenyAll { retry: true } = access {
             return Self::None;
         }

@@ -70,10 +70,10 @@ pub(super) async fn run(
     }
     let mut course = RunLoop::new(Arc::new(visitor), run, is_resumed, began_ms);
     course.enter_starts().await?;
-    let ended = course.go().await;
+    let ended = course.run().await;
     // The claims are released even after an error, so that other instances continue with the URLs
     // claimed here.
-    course.leave().await;
+    course.release_urls().await;
     let has_finished = ended?;
     course.end(has_finished, terms).await
 }
@@ -157,9 +157,9 @@ impl RunLoop {
         });
         for (filter, run) in self.visitor.filters() {
             // At `Setup`, there is no resource to deny, so a denial is ignored.
-            let _ = filter.setup(&self.visitor.around(run));
+            let _ = filter.setup(&self.visitor.surroundings(run));
         }
-        self.tell(|progress| {
+        self.update_progress(|progress| {
             *progress = Progress::default();
             progress.state = RobotState::Running;
         });
@@ -167,7 +167,7 @@ impl RunLoop {
     }
 
     /// Releases the claimed URLs, and aborts fetches in progress.
-    pub(super) async fn leave(&mut self) {
+    pub(super) async fn release_urls(&mut self) {
         self.work.shutdown().await;
         let settings = self.visitor.settings();
         let (site, run_id) = (&settings.site, self.run.run_id);
@@ -178,7 +178,7 @@ impl RunLoop {
             tracing::warn!("{error}; other instances take over when the lease expires");
         }
         for (filter, run) in self.visitor.filters() {
-            let _ = filter.shutdown(&self.visitor.around(run));
+            let _ = filter.shutdown(&self.visitor.surroundings(run));
         }
     }
 
@@ -194,7 +194,7 @@ impl RunLoop {
             let ending = RunEnd::new(settings, &self.run);
             ending.publish_or_hold(terms, now_ms).await?
         } else {
-            Summary::of(settings.frontier().run(self.run.run_id).await?)
+            Summary::from_run(settings.frontier().run(self.run.run_id).await?)
         };
         summary.is_resumed = self.is_resumed;
         summary.elapsed = Duration::from_millis(elapsed_ms);

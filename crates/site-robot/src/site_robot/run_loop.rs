@@ -125,7 +125,7 @@ impl RunLoop {
     }
 
     /// Runs until there is nothing left to visit; returns `true` if the run is complete.
-    pub(super) async fn go(&mut self) -> Result<bool, SiteRobotError> {
+    pub(super) async fn run(&mut self) -> Result<bool, SiteRobotError> {
         let mut orders = self.visitor.shared.wanted.subscribe();
         // A command may have been sent before this subscription.
         orders.mark_changed();
@@ -136,7 +136,7 @@ impl RunLoop {
         tick.tick().await;
         self.heartbeat().await?;
         loop {
-            self.fill();
+            self.claim_if_room();
             self.begin_visits();
             self.record();
             if self.is_idle() {
@@ -156,8 +156,8 @@ impl RunLoop {
             // All branches are cancel-safe.
             tokio::select! {
                 Some(done) = self.work.join_next() => self.done(flatten(done)?),
-                changed = orders.changed() => self.order(changed, &orders).await?,
-                () = tokio::time::sleep(pause), if pause < TICK => self.pending.hurry(),
+                changed = orders.changed() => self.handle_command(changed, &orders).await?,
+                () = tokio::time::sleep(pause), if pause < TICK => self.pending.make_due(),
                 _ = tick.tick() => self.heartbeat().await?,
             }
         }
@@ -181,7 +181,7 @@ impl RunLoop {
             match job {
                 Job::Rules { host, url } => {
                     self.work.spawn(async move {
-                        let (rules, sitemaps) = visitor.learn(&host, &url).await;
+                        let (rules, sitemaps) = visitor.load_rules(&host, &url).await;
                         Ok(TaskResult::Rules {
                             host,
                             rules,
@@ -223,7 +223,7 @@ impl RunLoop {
             } => {
                 self.active -= 1;
                 let delay = rules.and_then(|rules| rules.delay());
-                self.hosts.rules_known(&host, delay, now_ms);
+                self.hosts.record_rules(&host, delay, now_ms);
                 self.enter_sitemaps(sitemaps);
             }
             TaskResult::FetchedPage(came) => self.read(*came, now_ms),
@@ -232,17 +232,17 @@ impl RunLoop {
                 self.is_recording = false;
                 self.unrecorded -= pages;
                 self.may_have_more |= recorded.counts.found > 0;
-                self.tell(|progress| progress.counts.add(&recorded.counts));
+                self.update_progress(|progress| progress.counts.add(&recorded.counts));
             }
-            TaskResult::WaitingHosts(hosts) => self.take(hosts),
-            TaskResult::Claimed(claimed) => self.taken(claimed),
+            TaskResult::WaitingHosts(hosts) => self.claim_urls(hosts),
+            TaskResult::Claimed(claimed) => self.queue_claimed(claimed),
         }
     }
 
     /// Processes a page in a separate task; in the meantime, the next page of its host can be
     /// fetched.
     fn read(&mut self, came: FetchedPage, now_ms: i64) {
-        self.hosts.finished(came.host(), true, now_ms);
+        self.hosts.record_finished(came.host(), true, now_ms);
         let visitor = Arc::clone(&self.visitor);
         self.work.spawn(async move {
             let visited = visitor.read(came).await?;
@@ -271,7 +271,7 @@ impl RunLoop {
             self.hosts.hold(&host, until_ms);
         }
         if holds_host {
-            self.hosts.finished(&host, was_asked, now_ms);
+            self.hosts.record_finished(&host, was_asked, now_ms);
         }
         // The page may be described, but its links only lead deeper into the repetition.
         if look.is_some_and(|look| self.repeats.is_repeated(look)) {
@@ -279,9 +279,9 @@ impl RunLoop {
             record.links = Some(Vec::new());
         }
         self.keep_new_links(&mut record, is_list);
-        self.is_look_due |= record.found.iter().any(|it| !self.hosts.knows(&it.host));
+        self.is_look_due |= record.found.iter().any(|it| !self.hosts.contains(&it.host));
         self.log_visit(&record);
-        self.tell(|progress| {
+        self.update_progress(|progress| {
             progress.count_host(&host, &counts);
             progress.last_url.clone_from(&record.claimed.url);
             progress.last_outcome.clone_from(&record.outcome);
@@ -299,7 +299,7 @@ impl RunLoop {
             _ if status.is_some() => 2,
             _ => 3,
         };
-        if self.visitor.settings().tells(level) {
+        if self.visitor.settings().logs_at(level) {
             tracing::info!(url, status, "{outcome}");
         } else {
             tracing::debug!(url, status, "{outcome}");
@@ -313,7 +313,7 @@ impl RunLoop {
         let (seen, queries) = (&mut self.seen, &mut self.queries);
         record.found.retain(|found| {
             let is_step = found.depth <= depth;
-            if is_step && !Chains::goes_on(length, is_list) {
+            if is_step && !Chains::may_continue(length, is_list) {
                 return false;
             }
             let is_new = seen.is_new(&found.url, found.depth)
@@ -321,7 +321,7 @@ impl RunLoop {
                 && (!found.url.contains('?')
                     || Url::parse(&found.url).is_ok_and(|url| queries.admits(&url)));
             if is_step && is_new {
-                self.chains.note(&found.url, length);
+                self.chains.record(&found.url, length);
             }
             is_new
         });
@@ -369,7 +369,7 @@ impl RunLoop {
         }
     }
 
-    pub(super) fn tell(&self, change: impl FnOnce(&mut Progress)) {
+    pub(super) fn update_progress(&self, change: impl FnOnce(&mut Progress)) {
         self.visitor.shared.progress.send_modify(|progress| {
             change(progress);
             progress.run_id = self.run.run_id;

@@ -101,12 +101,12 @@ impl Chains {
     }
 
     /// Records a URL that was found one step after a URL with this chain length.
-    pub(super) fn note(&mut self, url: &str, length: u8) {
+    pub(super) fn record(&mut self, url: &str, length: u8) {
         self.0.set(url, length.saturating_add(1));
     }
 
     /// Returns `true` if a chain of this length may be followed further.
-    pub(super) fn goes_on(length: u8, is_list: bool) -> bool {
+    pub(super) fn may_continue(length: u8, is_list: bool) -> bool {
         length < MAX_LENGTH && (!is_list || length <= MAX_LENGTH_OF_LISTS)
     }
 }
@@ -141,14 +141,14 @@ mod tests {
         let mut followed = 0;
         for number in 0..1_000 {
             let length = chains.length(&number.to_string());
-            if !Chains::goes_on(length, false) {
+            if !Chains::may_continue(length, false) {
                 break;
             }
-            chains.note(&(number + 1).to_string(), length);
+            chains.record(&(number + 1).to_string(), length);
             followed += 1;
         }
         assert_eq!(followed, 10);
         assert_eq!(chains.length("linked"), 0);
-        assert!(Chains::goes_on(3, true) && !Chains::goes_on(4, true));
+        assert!(Chains::may_continue(3, true) && !Chains::may_continue(4, true));
     }
 }

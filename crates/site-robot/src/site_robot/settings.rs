@@ -81,7 +81,7 @@ impl Settings {
     }
 
     /// Returns `true` if messages of the given `loglevel` are logged.
-    pub(super) fn tells(&self, level: u8) -> bool {
+    pub(super) fn logs_at(&self, level: u8) -> bool {
         self.conf.has_own("loglevel") && self.conf.loglevel >= level
     }
 

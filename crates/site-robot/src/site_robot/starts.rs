@@ -24,7 +24,7 @@ pub(super) enum RedirectEnd {
 ///
 /// Starting points that are down or missing are ignored, because the pages that they link to are
 /// kept.
-pub(super) async fn doubt_of_starts(
+pub(super) async fn starting_point_doubt(
     settings: &Settings,
     run_id: i64,
 ) -> Result<Option<String>, StoreError> {
@@ -64,7 +64,7 @@ async fn check_starting_point(
         _ => return Ok(None),
     }
     let was_shown = store.descriptions().find(site, start).await?.is_some();
-    Ok(match end_of(settings, run_id, start, &known).await? {
+    Ok(match redirect_end(settings, run_id, start, &known).await? {
         RedirectEnd::Unmet(to) => Some(moved(settings, start, &to)),
         RedirectEnd::Met(to, known) => {
             let asks =
@@ -88,7 +88,7 @@ async fn check_starting_point(
 }
 
 /// Follows the redirects of a URL, as recorded by the run.
-pub(super) async fn end_of(
+pub(super) async fn redirect_end(
     settings: &Settings,
     run_id: i64,
     url: &str,
@@ -101,7 +101,7 @@ pub(super) async fn end_of(
             return Ok(RedirectEnd::Met(url, known));
         }
         let links = store.frontier().links(site, &url).await?;
-        let next = links.first().and_then(|line| AcceptedLink::of_line(line));
+        let next = links.first().and_then(|line| AcceptedLink::from_line(line));
         // A target that is out of scope was not stored as a link, but is contained in the outcome
         // text.
         let Some(next) = next.map(|next| next.url) else {

@@ -27,7 +27,7 @@ pub(super) struct LossTally {
 
 impl LossTally {
     /// Returns `true` if the content with the given checksum replaced several pages.
-    pub(super) fn is_alike(&self, hash: Option<&str>) -> bool {
+    pub(super) fn is_repeated_content(&self, hash: Option<&str>) -> bool {
         hash.is_some_and(|hash| self.alike.iter().any(|(it, _)| it == hash))
     }
 
@@ -52,7 +52,7 @@ impl LossTally {
     }
 
     /// Returns the reason to hold the results for review, if there is one.
-    pub(super) fn doubt(&self, shown: u64, settings: &Settings) -> Option<String> {
+    pub(super) fn concern(&self, shown: u64, settings: &Settings) -> Option<String> {
         if let Some(start) = &self.start {
             return Some(start.clone());
         }

@@ -15,7 +15,7 @@ use super::{
     finished_visit::{FinishedVisit, gone, moved},
     freshness::PageTreatment,
     judge::{self, FilteredUrl},
-    links::{self, AcceptedLink, SITEMAP, check, found, to_canonical_form},
+    links::{self, AcceptedLink, SITEMAP, check, found_urls, to_canonical_form},
     outcome::{ResponseMeaning, meaning, meaning_of_error, retry_ms},
     page_result::PageResult,
     robots::{HostRules, Permission},
@@ -38,14 +38,14 @@ impl Visit {
         Self::FetchedPage(Box::new(FetchedPage { judging, answer }))
     }
 
-    pub(super) fn ended(visited: FinishedVisit) -> Self {
+    pub(super) fn finished(visited: FinishedVisit) -> Self {
         Self::Ended(Box::new(visited))
     }
 }
 
 impl PageVisitor {
     /// Reads the robots.txt rules of a host; returns the rules, and the sitemaps to visit.
-    pub(super) async fn learn(
+    pub(super) async fn load_rules(
         &self,
         host: &str,
         url: &str,
@@ -72,10 +72,11 @@ impl PageVisitor {
         claimed: ClaimedUrl,
     ) -> Result<Visit, SiteRobotError> {
         if claimed.is_relink {
-            return self.follow_links_again(claimed).await.map(Visit::ended);
+            return self.follow_links_again(claimed).await.map(Visit::finished);
         }
-        let rejected =
-            |claimed, rejection: &_| Ok(Visit::ended(FinishedVisit::rejected(claimed, rejection)));
+        let rejected = |claimed, rejection: &_| {
+            Ok(Visit::finished(FinishedVisit::rejected(claimed, rejection)))
+        };
         let Ok(url) = Url::parse(&claimed.url) else {
             let rejection = Rejection::new(Step::Url, "not a valid URL");
             return rejected(claimed, &rejection);
@@ -89,7 +90,7 @@ impl PageVisitor {
                 Permission::Allowed => {}
                 Permission::Refused(rejection) => return rejected(claimed, &rejection),
                 Permission::Unknown(reason) => {
-                    return self.keep(claimed, reason, None).await.map(Visit::ended);
+                    return self.keep(claimed, reason, None).await.map(Visit::finished);
                 }
             }
         }
@@ -97,10 +98,10 @@ impl PageVisitor {
             let reason = format!("a Host line specifies {}", main.as_str().escape_debug());
             let rejection = Rejection::new(Step::RobotsTxt, reason);
             let target = Some(String::from(main));
-            return Ok(Visit::ended(moved(claimed, target, &rejection)));
+            return Ok(Visit::finished(moved(claimed, target, &rejection)));
         }
         if let Some(described) = self.described_by_server(&claimed) {
-            return Ok(Visit::ended(described));
+            return Ok(Visit::finished(described));
         }
         let ip = rules.and_then(|rules| rules.ip);
         let mut judging = FilteredUrl::new(self, url, claimed, ip);
@@ -116,18 +117,21 @@ impl PageVisitor {
         judging: FilteredUrl,
     ) -> Result<Visit, SiteRobotError> {
         if judging.claimed.found_on != SITEMAP {
-            self.freshness.lists_are_read().await;
+            self.freshness.wait_for_lists().await;
         }
         let now_ms = self.settings().clock.now_ms();
         let is_current = self.is_current(&judging.claimed);
-        match self.freshness.turn(&judging.claimed, is_current, now_ms) {
-            PageTreatment::Ask => self.ask(judging).await,
-            PageTreatment::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
+        match self
+            .freshness
+            .handling(&judging.claimed, is_current, now_ms)
+        {
+            PageTreatment::Ask => self.request_page(judging).await,
+            PageTreatment::Keep => self.not_due(judging.claimed).await.map(Visit::finished),
             PageTreatment::Wait => {
                 let outcome = "postponed to the next run: the limit requests_per_run is reached";
                 let record = PageRecord::new(judging.claimed, outcome);
                 let visited = FinishedVisit::new(record, RunCounts::default());
-                Ok(Visit::ended(visited))
+                Ok(Visit::finished(visited))
             }
         }
     }
@@ -145,14 +149,14 @@ impl PageVisitor {
         Ok(FinishedVisit::new(record, counts))
     }
 
-    pub(super) async fn ask(
+    pub(super) async fn request_page(
         self: &Arc<Self>,
         judging: FilteredUrl,
     ) -> Result<Visit, SiteRobotError> {
         let conditions = self.conditions(&judging.claimed);
         let was_conditional = conditions != Conditions::default();
-        let request = PageRequest::get(&judging.url).unless(conditions);
-        let asked = self.settings().source.ask(&request).await;
+        let request = PageRequest::get(&judging.url).if_changed(conditions);
+        let asked = self.settings().source.fetch(&request).await;
         let now_ms = self.settings().clock.now_ms();
         let (meaning, answer) = match asked {
             Ok(answer) => (meaning(&answer, was_conditional, now_ms), Some(answer)),
@@ -177,7 +181,7 @@ impl PageVisitor {
             }),
         }?;
         visited.was_asked = true;
-        Ok(Visit::ended(visited))
+        Ok(Visit::finished(visited))
     }
 
     /// Keeps the description of an unchanged page and follows its known links.
@@ -296,7 +300,7 @@ impl PageVisitor {
             .await?;
         let taken: Vec<AcceptedLink> = lines
             .iter()
-            .filter_map(|line| AcceptedLink::of_line(line))
+            .filter_map(|line| AcceptedLink::from_line(line))
             .collect();
         // Links that used to be in scope may now be out of scope.
         let is_in = |taken: &AcceptedLink| {
@@ -304,7 +308,7 @@ impl PageVisitor {
             url.is_ok_and(|url| check(settings, &url).is_ok())
         };
         let taken: Vec<AcceptedLink> = taken.into_iter().filter(is_in).collect();
-        let found = found(&claimed, &taken);
+        let found = found_urls(&claimed, &taken);
         let mut record = PageRecord::new(claimed, outcome);
         if self.is_current(&record.claimed) {
             record.etag.clone_from(&record.claimed.etag);

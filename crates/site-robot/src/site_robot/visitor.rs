@@ -86,7 +86,7 @@ impl PageVisitor {
     }
 
     /// Returns the [`Surroundings`] for the run of a filter.
-    pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
+    pub(super) fn surroundings<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
         Surroundings {
             run,
             commands: &*self.settings().commands,
@@ -106,12 +106,12 @@ impl PageVisitor {
 }
 
 impl ResourceCache {
-    pub(super) fn of(&self, url: &Url) -> Option<Answer> {
+    pub(super) fn get(&self, url: &Url) -> Option<Answer> {
         let kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0.get(url).cloned()
     }
 
-    pub(super) fn keep(&self, url: Url, answer: &Answer) {
+    pub(super) fn store(&self, url: Url, answer: &Answer) {
         let mut kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = kept.1 + answer.body.len();
         if bytes <= MAX_KEPT && kept.0.insert(url, answer.clone()).is_none() {

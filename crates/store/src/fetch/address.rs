@@ -99,7 +99,7 @@ const SPECIAL_V6: &[([u16; 8], u32, AddressKind)] = &[
 
 impl AddressKind {
     /// Returns the kind of an IP address.
-    pub fn of(address: IpAddr) -> Self {
+    pub fn from_address(address: IpAddr) -> Self {
         Self::special_networks(address, address)
             .next()
             .unwrap_or(Public)
@@ -146,7 +146,7 @@ impl AddressKind {
 /// assert!(!is_public("::ffff:10.0.0.1".parse().unwrap()));
 /// ```
 pub fn is_public(address: IpAddr) -> bool {
-    AddressKind::of(address) == Public
+    AddressKind::from_address(address) == Public
 }
 
 /// A range of IP addresses of the same IP version.
@@ -269,7 +269,7 @@ mod tests {
             ("ff02::1", Multicast),
         ] {
             let address: IpAddr = address.parse().unwrap();
-            assert_eq!(AddressKind::of(address), kind, "{address}");
+            assert_eq!(AddressKind::from_address(address), kind, "{address}");
             assert_eq!(is_public(address), kind == Public, "{address}");
         }
     }

@@ -47,7 +47,10 @@ impl Fetcher {
     /// # Errors
     ///
     /// Returns an error if the response is not complete within the time limit.
-    pub async fn ask(&self, ask: AnyStatusRequest<'_>) -> Result<AnyStatusResponse, FetchError> {
+    pub async fn fetch_any(
+        &self,
+        ask: AnyStatusRequest<'_>,
+    ) -> Result<AnyStatusResponse, FetchError> {
         let mut headers = ask.conditions.headers();
         if let Some(host) = ask.host.and_then(|host| HeaderValue::from_str(host).ok()) {
             headers.insert(header::HOST, host);
@@ -108,12 +111,12 @@ async fn beginning(
 /// The client follows no redirects and uses no proxy. Response bodies are truncated at the size
 /// limit.
 #[derive(Clone, Debug)]
-pub struct Poster {
+pub struct PlainClient {
     client: Client,
     limits: FetchLimits,
 }
 
-impl Poster {
+impl PlainClient {
     /// Creates a client with the given limits.
     ///
     /// # Errors

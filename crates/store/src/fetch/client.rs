@@ -115,7 +115,7 @@ pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String
 /// The error for a host that has no public address.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the host has no public address")]
-pub(super) struct NotPublic;
+pub(super) struct NonPublicAddress;
 
 /// The system's resolver, restricted to public addresses.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +127,7 @@ impl Resolve for PublicResolver {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let public: Vec<SocketAddr> = found.filter(|it| is_public(it.ip())).collect();
             if public.is_empty() {
-                return Err(NotPublic.into());
+                return Err(NonPublicAddress.into());
             }
             Ok(Box::new(public.into_iter()) as Addrs)
         })

@@ -16,7 +16,7 @@ use url::{Host, Url};
 
 use super::{
     FetchError, client,
-    client::NotPublic,
+    client::NonPublicAddress,
     error::{classify, is_reset},
     is_public, shown_url,
 };
@@ -332,6 +332,6 @@ fn check_public(url: &Url) -> Result<(), FetchError> {
     }
     Err(FetchError::Connect {
         url: shown_url(url.as_str()),
-        reason: NotPublic.to_string(),
+        reason: NonPublicAddress.to_string(),
     })
 }

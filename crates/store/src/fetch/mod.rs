@@ -32,7 +32,7 @@ mod origin;
 
 pub use address::{AddressKind, is_public};
 #[doc(hidden)]
-pub use ask::Poster;
+pub use ask::PlainClient;
 pub use ask::{AnyStatusRequest, AnyStatusResponse};
 pub use client::{UnzipError, gunzip, is_gzip};
 pub use direct::{DirectClient, DirectResponse, DirectSettings};

@@ -32,7 +32,7 @@ impl Keeper {
     ///
     /// Returns an error if a download limit is invalid.
     pub fn new(origins: &Origins, store: &Store) -> Result<Self, FetchError> {
-        let fetcher = Fetcher::new(RangesRefresher::fetch_limits_of_chosen())?;
+        let fetcher = Fetcher::new(RangesRefresher::chosen_fetch_limits())?;
         let lists = origins.lists().clone();
         Ok(Self {
             origins: origins.clone(),

@@ -75,7 +75,7 @@ pub struct PlaceState {
 
 impl Origins {
     /// Replaces the set of address lists and place databases to keep up to date.
-    pub fn want(&self, wanted: WantedOrigins) {
+    pub fn set_wanted(&self, wanted: WantedOrigins) {
         for list in wanted.lists.iter().filter(|list| !list.built_in.is_empty()) {
             let set = RangeSet::parse(list.built_in.split(' ')).unwrap_or_default();
             let published = PublishedRanges::new(set.iter());

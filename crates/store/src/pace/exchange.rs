@@ -78,8 +78,8 @@ impl Exchange {
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let policies = (self.policies)();
             match self.talk(&policies).await {
-                Ok(()) => self.outage.succeeded(),
-                Err(error) => self.outage.failed(&error),
+                Ok(()) => self.outage.log_success(),
+                Err(error) => self.outage.log_failure(&error),
             }
         }
         if self.fleet.is_some() {
@@ -141,7 +141,7 @@ impl Exchange {
         let most = MOST_TOLD / limiters.len().max(1);
         let untold: Vec<_> = limiters
             .iter()
-            .map(|(&rule, limiter)| (rule, limiter, limiter.untold(most.max(1))))
+            .map(|(&rule, limiter)| (rule, limiter, limiter.take_unreported(most.max(1))))
             .collect();
         let served = untold.iter().flat_map(|(rule, _, debts)| {
             debts.iter().map(|debt| RateLimitDebt {
@@ -157,14 +157,14 @@ impl Exchange {
         let told = self.store.pace().add(&served).await;
         told.inspect_err(|_| {
             for (_, limiter, debts) in &untold {
-                limiter.give_back(debts);
+                limiter.restore_unreported(debts);
             }
         })
     }
 
     /// Reads the rate limit usage of all instances, and applies it.
     async fn hear(&mut self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
-        let changes = self.store.pace().since(self.read_ms).await?;
+        let changes = self.store.pace().changes_since(self.read_ms).await?;
         self.read_ms = changes.read_ms;
         let mut debts: HashMap<i64, Vec<BucketDebt>> = HashMap::new();
         for debt in changes.debts {
@@ -177,7 +177,7 @@ impl Exchange {
         for (rule, debts) in debts {
             // Other instances may have rules that this instance does not have.
             if let Some(limiter) = limiters.get(&rule) {
-                limiter.correct(&debts, now_ms);
+                limiter.apply_totals(&debts, now_ms);
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::{
     candidate::{Candidate, sizes},
     fingerprint::{Fingerprint, OriginKind},
     history::fingerprint_of,
-    judge::{Acceptance, content_refusal, cut_doubt, decide, size_doubt},
+    judge::{Acceptance, content_refusal, decide, size_doubt, truncation_doubt},
     record,
     shared::Shared,
 };
@@ -139,7 +139,7 @@ impl Attempt {
         if is_same && !self.options.force {
             return self.not_modified(lease, download.state).await;
         }
-        let doubt = cut_doubt(self.spec.format, &download.bytes, made.as_ref());
+        let doubt = truncation_doubt(self.spec.format, &download.bytes, made.as_ref());
         let candidate = self.parse(download.bytes).await?;
         copy_counts(record, &candidate);
         let stored = self.stored_robots().await?;
@@ -237,7 +237,7 @@ impl Attempt {
         state.content_sha256 =
             fingerprint_of(&state).map(|made| made.with_origin(self.origin).to_string());
         let source = &self.spec.source;
-        lease.touch_source(source, &state).await?;
+        lease.save_source_state(source, &state).await?;
         Ok(RefreshOutcome::NotModified)
     }
 

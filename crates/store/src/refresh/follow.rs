@@ -22,12 +22,12 @@ impl Refresher {
             .await
         {
             let Err(error) = result else {
-                shared.is_over("follow");
+                shared.clear_failure("follow");
                 pause = FIRST_PAUSE;
                 continue;
             };
             let reason = error.to_string();
-            if shared.is_news("follow", &reason) {
+            if shared.is_new_failure("follow", &reason) {
                 warn!("cannot check the registry for changes; using the loaded registry: {reason}");
             }
             let sleep = tokio::time::sleep(pause);
@@ -40,15 +40,15 @@ impl Refresher {
 impl Shared {
     /// Waits for the registry to change, then loads it.
     async fn follow_once(&self) -> Result<(), StoreError> {
-        if let Some(use_bundled) = self.unprepared() {
+        if let Some(use_bundled) = self.pending_preparation() {
             self.prepare(use_bundled).await?;
         }
         self.drop_abandoned().await?;
-        let version = self.store.registry_changed(self.loaded()).await?;
-        if let Some(use_bundled) = self.unprepared() {
+        let version = self.store.registry_changed(self.loaded_version()).await?;
+        if let Some(use_bundled) = self.pending_preparation() {
             // The store was unavailable in the meantime, so it may not contain any robots yet.
             self.prepare(use_bundled).await?;
-        } else if version != self.loaded() {
+        } else if version != self.loaded_version() {
             debug!(version, "the registry was changed by another process");
             self.reload().await?;
         }

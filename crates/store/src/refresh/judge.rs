@@ -68,7 +68,7 @@ pub(super) fn content_refusal(content_type: Option<&str>, bytes: &[u8]) -> Optio
 /// `before` is the fingerprint of the current robots, if any. If the source's last document ended
 /// the same way, the ending is normal for the source. The first document of a source may lack a
 /// final line feed, as many hand-made files do.
-pub(super) fn cut_doubt(
+pub(super) fn truncation_doubt(
     format: Format,
     bytes: &[u8],
     before: Option<&Fingerprint>,
@@ -312,7 +312,7 @@ mod tests {
         ] {
             let before = before.map(|text| made(format, text.as_bytes()));
             let bytes = now.as_bytes();
-            let doubt = cut_doubt(format, bytes, before.as_ref());
+            let doubt = truncation_doubt(format, bytes, before.as_ref());
             assert_eq!(doubt.is_some(), is_doubtful, "{before:?} {now:?}");
         }
     }

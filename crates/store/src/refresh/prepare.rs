@@ -37,9 +37,9 @@ impl Shared {
         };
         let result = self.store_bundled_registry(use_bundled, &bundled).await;
         match &result {
-            Ok(()) => self.set_unprepared(None),
+            Ok(()) => self.set_pending_preparation(None),
             Err(error) => {
-                self.set_unprepared(Some(use_bundled));
+                self.set_pending_preparation(Some(use_bundled));
                 self.serve_from_memory(bundled, error).await;
             }
         }
@@ -147,7 +147,7 @@ impl Shared {
             }
         }
         let reason = error.to_string();
-        if self.is_news("prepare", &reason) {
+        if self.is_new_failure("prepare", &reason) {
             let robots = self.detector.load().robots().len();
             warn!(
                 robots,

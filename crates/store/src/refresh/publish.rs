@@ -47,7 +47,7 @@ impl Shared {
     }
 
     /// Returns the version of the registry in the detector.
-    pub(super) fn loaded(&self) -> i64 {
+    pub(super) fn loaded_version(&self) -> i64 {
         self.loaded.load(Ordering::SeqCst)
     }
 }

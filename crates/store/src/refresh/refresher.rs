@@ -75,7 +75,7 @@ impl Refresher {
     ///
     /// Use this after an outage: the database may have been replaced by one without robots.
     pub fn prepare_again(&self, use_bundled: bool) {
-        self.shared.set_unprepared(Some(use_bundled));
+        self.shared.set_pending_preparation(Some(use_bundled));
     }
 
     /// Loads the active robots from the store into the detector. Returns the loaded version.

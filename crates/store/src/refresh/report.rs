@@ -20,7 +20,7 @@ pub(super) fn report(
     match result {
         Ok(None) => {}
         Ok(Some(record)) => {
-            shared.is_over(&key);
+            shared.clear_failure(&key);
             success(record);
         }
         Err(error @ (RefreshError::Busy(..) | RefreshError::Stopped(_))) => {
@@ -36,11 +36,11 @@ pub(super) fn report_due(shared: &Shared, spec: &SourceSpec, is_due: &Result<boo
     let source = &spec.source;
     let key = format!("due:{source}");
     let Err(error) = is_due else {
-        shared.is_over(&key);
+        shared.clear_failure(&key);
         return;
     };
     let reason = error.to_string();
-    if shared.is_news(&key, &reason) {
+    if shared.is_new_failure(&key, &reason) {
         warn!(%source, "cannot determine whether the registry {source} is due for a refresh; using \
                         the loaded registry: {reason}");
     }
@@ -76,14 +76,14 @@ fn failure(shared: &Shared, key: &str, spec: &SourceSpec, error: &RefreshError) 
     let url = shown_url(&spec.url);
     let reason = error.to_string();
     if matches!(error, RefreshError::Held(_)) {
-        if shared.is_news(key, &reason) {
+        if shared.is_new_failure(key, &reason) {
             warn!(%source, %url, "the registry {source} is {reason}; its robots remain unchanged \
                                   until you accept the document in the console or with registry \
                                   refresh --source {source} --accept");
         } else {
             debug!(%source, %url, "the registry {source} is still {reason}");
         }
-    } else if shared.is_news(key, &reason) {
+    } else if shared.is_new_failure(key, &reason) {
         warn!(%source, %url, "failed to refresh the registry {source}; its robots remain \
                               unchanged: {reason}");
     } else {

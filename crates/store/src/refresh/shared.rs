@@ -85,11 +85,11 @@ impl Shared {
             .sum())
     }
 
-    pub(super) fn unprepared(&self) -> Option<bool> {
+    pub(super) fn pending_preparation(&self) -> Option<bool> {
         *lock(&self.unprepared)
     }
 
-    pub(super) fn set_unprepared(&self, wanted: Option<bool>) {
+    pub(super) fn set_pending_preparation(&self, wanted: Option<bool>) {
         *lock(&self.unprepared) = wanted;
     }
 
@@ -97,13 +97,13 @@ impl Shared {
     /// key.
     ///
     /// This ensures that an ongoing failure is logged once, rather than at each retry.
-    pub(super) fn is_news(&self, key: &str, reason: &str) -> bool {
+    pub(super) fn is_new_failure(&self, key: &str, reason: &str) -> bool {
         let before = lock(&self.told).insert(key.to_owned(), reason.to_owned());
         before.as_deref() != Some(reason)
     }
 
     /// Removes the failure reason logged for this key. Returns `true` if there was such a reason.
-    pub(super) fn is_over(&self, key: &str) -> bool {
+    pub(super) fn clear_failure(&self, key: &str) -> bool {
         lock(&self.told).remove(key).is_some()
     }
 }

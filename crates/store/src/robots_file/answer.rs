@@ -59,7 +59,7 @@ impl PreparedFile {
     }
 
     /// Copies the modification time from an earlier version of the file if the content is the same.
-    pub(super) fn since(self, earlier: Option<&Self>) -> Self {
+    pub(super) fn with_date_of(self, earlier: Option<&Self>) -> Self {
         match earlier.filter(|earlier| earlier.body == self.body) {
             // The registry changes more often than the generated file, so robots can often reuse
             // their copy.
@@ -114,7 +114,7 @@ impl PreparedFile {
 /// Returns the response to send while the upstream's robots.txt is unknown.
 ///
 /// Robots then assume that everything is disallowed, and try again later (RFC 9309 §2.3.1.4).
-pub(super) fn unknown(method: &Method) -> Response<Body> {
+pub(super) fn unknown_file_response(method: &Method) -> Response<Body> {
     if let Some(refusal) = refusal(method) {
         return refusal;
     }
@@ -230,9 +230,9 @@ mod tests {
     fn modification_time_is_that_of_the_last_change() {
         let first = PreparedFile::new("a", MODIFIED_MS);
         let same = PreparedFile::new("a", MODIFIED_MS + 9_000);
-        assert_eq!(same.since(Some(&first)), first);
+        assert_eq!(same.with_date_of(Some(&first)), first);
         let other = PreparedFile::new("b", MODIFIED_MS + 9_000);
-        assert_eq!(other.clone().since(Some(&first)), other);
+        assert_eq!(other.clone().with_date_of(Some(&first)), other);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use robot_detection_robots_txt::RobotsTxt;
 
 use super::{
     RobotsTxtContent,
-    closing::closing,
-    merged_file::{MergedFile, closed, merged_file, parse, with_host},
+    disallowed_paths::disallow_paths,
+    merged_file::{MergedFile, merged_file, mirror_file, parse, with_host},
     plan::Entry,
 };
 
@@ -60,7 +60,7 @@ impl HostFile {
                 },
                 _,
             ) if !sources.closed.is_empty() => {
-                let text = Bytes::from(closing(&text, sources.closed));
+                let text = Bytes::from(disallow_paths(&text, sources.closed));
                 Self {
                     file: Some(parse(&text)),
                     body: HostBody::Ours {
@@ -82,7 +82,7 @@ impl HostFile {
     ) -> Self {
         let earlier = merged.take();
         let (content, main) = match entry {
-            Entry::MirrorOf(main) => return Self::ours(closed(main), None),
+            Entry::MirrorOf(main) => return Self::ours(mirror_file(main), None),
             Entry::Content { content, main } => (content, main.as_ref()),
         };
         match content.as_ref() {

@@ -62,7 +62,7 @@ pub(super) fn merged(theirs: &RobotsTxt, ours: &RobotsTxt) -> (Vec<u8>, Option<&
 
 /// Returns the robots.txt of a mirror, which disallows everything and specifies the main mirror in
 /// a `Host` line.
-pub(super) fn closed(main: &HostName) -> Vec<u8> {
+pub(super) fn mirror_file(main: &HostName) -> Vec<u8> {
     format!("User-agent: *\nDisallow: /\nHost: {main}\n").into()
 }
 

@@ -17,7 +17,7 @@
 //! enforced. If a later fetch fails, the last good copy remains in use.
 
 mod answer;
-mod closing;
+mod disallowed_paths;
 mod host_file;
 mod merged_file;
 mod plan;

@@ -161,7 +161,7 @@ impl RobotsTxtPlan {
             Some(upstream) => shown_url(&upstream.url).trim_end_matches('/').to_owned(),
             None => "the site itself".to_owned(),
         };
-        match self.entries.of(host) {
+        match self.entries.get(host) {
             Some(Entry::MirrorOf(main)) => {
                 format!("this program, because the host is a mirror of {main}")
             }
@@ -186,10 +186,10 @@ impl RobotsTxtPlan {
     /// Returns, for each host, the disallowed robots that robots.txt cannot identify by name.
     ///
     /// The host `None` stands for all hosts without a separate robots.txt.
-    pub fn unnamed<'r>(&self, robots: &'r [Robot]) -> Vec<(Option<&str>, Vec<&'r Robot>)> {
+    pub fn unnameable<'r>(&self, robots: &'r [Robot]) -> Vec<(Option<&str>, Vec<&'r Robot>)> {
         let entries = self.entries.iter();
         let unnamed = entries.filter_map(|(host, entry)| {
-            let unnamed = entry.rules()?.unnamed(robots);
+            let unnamed = entry.rules()?.unnameable(robots);
             (!unnamed.is_empty()).then_some((host, unnamed))
         });
         let mut unnamed: Vec<_> = unnamed.collect();
@@ -207,7 +207,7 @@ impl RobotsTxtPlan {
             return Vec::new();
         };
         let mut found = Vec::new();
-        for host in self.fetched() {
+        for host in self.hosts_to_fetch() {
             let name = host.as_deref();
             let outcome = upstream.fetch(&fetcher, name, &Conditions::default()).await;
             let whose = match name {
@@ -235,13 +235,13 @@ impl RobotsTxtPlan {
     /// Returns the host names for which the upstream's robots.txt is needed.
     ///
     /// The host name `None` stands for all hosts without a separate entry.
-    pub(super) fn fetched(&self) -> Vec<Option<String>> {
+    pub(super) fn hosts_to_fetch(&self) -> Vec<Option<String>> {
         let is_theirs = |content: &RobotsTxtContent| {
             matches!(content, RobotsTxtContent::Pass | RobotsTxtContent::Merge(_))
         };
         let needs = |entry: &Entry| entry.content().is_some_and(is_theirs);
         let hosts = self.entries.iter().filter(|(_, entry)| needs(entry));
-        let mut asked: Vec<_> = hosts.map(|(host, _)| self.asked(host)).collect();
+        let mut asked: Vec<_> = hosts.map(|(host, _)| self.upstream_host(host)).collect();
         asked.sort_unstable();
         // Hosts with the same name at the upstream share one file, which is fetched once.
         asked.dedup();
@@ -252,7 +252,7 @@ impl RobotsTxtPlan {
     }
 
     /// Returns the host name to send to the upstream when fetching a host's robots.txt.
-    pub(super) fn asked(&self, host: Option<&str>) -> Option<String> {
+    pub(super) fn upstream_host(&self, host: Option<&str>) -> Option<String> {
         let upstream = self.upstream.as_ref()?;
         if !upstream.preserve_host {
             return None;
@@ -288,16 +288,22 @@ mod tests {
                 [host("example.com")],
                 RobotsTxtContent::Pass,
             );
-        assert!(plan.fetched().is_empty(), "fetched without an upstream");
+        assert!(
+            plan.hosts_to_fetch().is_empty(),
+            "fetched without an upstream"
+        );
         let preserving = plan
             .clone()
             .upstream("http://up/", true, Some("site.example"));
         let names = ["merged.example", "site.example", "www.example.com"];
         assert_eq!(
-            preserving.fetched(),
+            preserving.hosts_to_fetch(),
             names.map(|name| Some(name.to_owned()))
         );
-        assert_eq!(plan.upstream("http://up/", false, None).fetched(), [None]);
+        assert_eq!(
+            plan.upstream("http://up/", false, None).hosts_to_fetch(),
+            [None]
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ const MAX_PATHS: usize = 500;
 ///     .refuse_purposes([Purpose::AiTraining])
 ///     .disallow(["/search"])?
 ///     .sitemaps(["https://www.example.com/sitemap.xml"])?;
-/// let text = rules.to_text(&bundled().robots);
+/// let text = rules.text(&bundled().robots, None);
 /// assert!(text.contains("User-agent: GPTBot\n"));
 /// assert!(text.contains("User-agent: *\nDisallow: /search\n"));
 /// # Ok::<(), robot_detection_store::robots_file::InvalidRule>(())
@@ -207,15 +207,9 @@ impl RobotsTxtRules {
         &self.refused
     }
 
-    /// Returns the text of the robots.txt file. `robots` contains the robots that may be disallowed
-    /// by name.
-    pub fn to_text<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
-        self.text(robots, None)
-    }
-
     /// Returns the text of the robots.txt file, with a `Host` line if there is a main mirror
-    /// (Melkov 2003).
-    pub(super) fn text<R: Borrow<Robot>>(&self, robots: &[R], main: Option<&HostName>) -> String {
+    /// (Melkov 2003). `robots` contains the robots that may be disallowed by name.
+    pub fn text<R: Borrow<Robot>>(&self, robots: &[R], main: Option<&HostName>) -> String {
         let mut text = String::new();
         for license in &self.licenses {
             line(&mut text, "License", license);
@@ -260,7 +254,7 @@ impl RobotsTxtRules {
     /// Returns the disallowed robots that robots.txt cannot identify by name.
     ///
     /// When robots.txt is enforced, requests from these robots are refused nevertheless.
-    pub fn unnamed<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> Vec<&'r Robot> {
+    pub fn unnameable<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> Vec<&'r Robot> {
         self.by_name(robots).1
     }
 
@@ -423,7 +417,7 @@ mod tests {
              Host: www.example.com\n\nSitemap: https://www.example.com/sitemap.xml\n"
         );
         // The first name is not a single word, the second is the token of an allowed robot.
-        let unnamed = rules.unnamed(&robots);
+        let unnamed = rules.unnameable(&robots);
         let unnamed: Vec<_> = unnamed.iter().map(|robot| robot.id.as_str()).collect();
         assert_eq!(unnamed, ["two words", "otherbot"]);
     }
@@ -431,7 +425,7 @@ mod tests {
     #[test]
     fn empty_rules_allow_everything() {
         let none: [Robot; 0] = [];
-        let text = RobotsTxtRules::new().to_text(&none);
+        let text = RobotsTxtRules::new().text(&none, None);
         assert_eq!(text, "User-agent: *\nDisallow:\n");
     }
 

@@ -28,7 +28,7 @@ use robot_detection_layer::policy::{HostMap, SharedRobotsFiles};
 
 use super::{
     RobotsTxtPlan,
-    answer::{PreparedFile, unknown},
+    answer::{PreparedFile, unknown_file_response},
     host_file::{HostBody, HostFile, Sources},
     merged_file::{MergedFile, parse},
     upstream::{FetchOutcome, UpstreamCopy, retry_after},
@@ -146,7 +146,7 @@ impl ServedRobotsTxt {
     }
 
     /// Sets the paths to disallow in each group of the robots.txt files served by this program.
-    pub fn close(&self, paths: Vec<String>) {
+    pub fn set_disallowed_paths(&self, paths: Vec<String>) {
         if **self.inner.closed.load() != paths {
             self.inner.closed.store(Arc::new(paths));
             self.rebuild();
@@ -168,11 +168,11 @@ impl ServedRobotsTxt {
         if request.uri().path() != PATH {
             return None;
         }
-        match self.inner.answers.load().of(host(request)) {
+        match self.inner.answers.load().get(host(request)) {
             Some(Answer::Ours { prepared, .. }) => {
                 Some(prepared.answer(request.method(), request.headers()))
             }
-            Some(Answer::Unknown) => Some(unknown(request.method())),
+            Some(Answer::Unknown) => Some(unknown_file_response(request.method())),
             Some(Answer::Site) | None => None,
         }
     }
@@ -180,7 +180,7 @@ impl ServedRobotsTxt {
     /// Describes who serves `/robots.txt` on a host, with remarks.
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let who = self.plan().who_answers(host);
-        match self.inner.answers.load().of(host) {
+        match self.inner.answers.load().get(host) {
             Some(Answer::Unknown) => {
                 format!("{who}; responds with 503 until the upstream's file is known")
             }
@@ -241,7 +241,7 @@ impl ServedRobotsTxt {
         let plan = self.inner.plan.load();
         let copies = self.copies();
         let now = Instant::now();
-        let due = plan.fetched().into_iter().map(|host| {
+        let due = plan.hosts_to_fetch().into_iter().map(|host| {
             let due = copies.get(&host).and_then(|copy| copy.due);
             due.unwrap_or(now)
         });
@@ -260,7 +260,7 @@ impl ServedRobotsTxt {
         let Some(upstream) = &plan.upstream else {
             return;
         };
-        for host in plan.fetched() {
+        for host in plan.hosts_to_fetch() {
             // Cloned, as no lock may be held while waiting for the upstream.
             let copy = self.copies().get(&host).cloned().unwrap_or_default();
             if copy.due.is_some_and(|due| due > Instant::now()) {
@@ -344,7 +344,7 @@ impl ServedRobotsTxt {
         for (host, entry) in plan.entries.iter() {
             let key = host.map(str::to_owned);
             let mut merged_file = build_state.merged_file.remove(&key);
-            let theirs = || self.copies().get(&plan.asked(host))?.text.clone();
+            let theirs = || self.copies().get(&plan.upstream_host(host))?.text.clone();
             let sources = Sources {
                 theirs: &theirs,
                 has_upstream: plan.upstream.is_some(),
@@ -357,7 +357,7 @@ impl ServedRobotsTxt {
             let of_host = entry.refused().cloned().unwrap_or_default();
             refused = match host {
                 Some(host) => refused.host(host, of_host),
-                None => refused.other(of_host),
+                None => refused.with_default(of_host),
             };
             (answers, files) = match (host, made.file) {
                 // A host with a separate entry must not fall back to the file of the other hosts.
@@ -365,8 +365,8 @@ impl ServedRobotsTxt {
                     let file = file.unwrap_or_else(|| parse(&[]));
                     (answers.host(host, answer), files.host(host, file))
                 }
-                (None, Some(file)) => (answers.other(answer), files.other(file)),
-                (None, None) => (answers.other(answer), files),
+                (None, Some(file)) => (answers.with_default(answer), files.with_default(file)),
+                (None, None) => (answers.with_default(answer), files),
             };
         }
         self.inner.answers.store(Arc::new(answers));
@@ -396,7 +396,7 @@ impl ServedRobotsTxt {
         // A file on disk has its own modification time, which may be older.
         let earlier = earlier.filter(|_| modified_ms.is_none());
         Answer::Ours {
-            prepared: Arc::new(prepared.since(earlier)),
+            prepared: Arc::new(prepared.with_date_of(earlier)),
             remark,
         }
     }

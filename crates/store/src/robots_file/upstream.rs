@@ -79,7 +79,7 @@ impl Upstream {
                 host,
                 conditions,
             };
-            let answered = match fetcher.ask(ask).await {
+            let answered = match fetcher.fetch_any(ask).await {
                 Ok(answered) => answered,
                 Err(error) => return FetchOutcome::Failed(error.to_string()),
             };

@@ -14,9 +14,9 @@ use super::{
     Store, StoreError, StoreErrorKind,
     error::{DatabaseLocation, Engine},
     instances, migrations,
-    repair::{create, exchange, file_of},
+    repair::{create, file_of, swap_files},
     sqlite,
-    sqlite_file::{Fault, beside, create_private, fault_of, label},
+    sqlite_file::{Fault, create_private, fault_of, label, sibling_path},
 };
 
 impl Store {
@@ -37,7 +37,7 @@ impl Store {
                 format!("{} already exists; choose another file", file.display()),
             ));
         }
-        let part = beside(file, ".part");
+        let part = sibling_path(file, ".part");
         drop(fs::remove_file(&part));
         create_private(&part);
         let copied = copy(&place, &path, &part).await;
@@ -92,7 +92,7 @@ impl Store {
         }
         let _starting = sqlite::lock_start(&place, &path).await?;
         let label = label(now_ms);
-        let new = beside(&path, &format!(".new-{label}"));
+        let new = sibling_path(&path, &format!(".new-{label}"));
         create_private(&new);
         let restored = put_in_place(&place, file, &path, &new, &label).await;
         if restored.is_err() {
@@ -174,9 +174,9 @@ async fn put_in_place(
     drop(create(place, new).await?.close().await);
     let kept = path
         .exists()
-        .then(|| beside(path, &format!(".old-{label}")));
+        .then(|| sibling_path(path, &format!(".old-{label}")));
     let synced = File::open(new).and_then(|open| open.sync_all());
-    let exchanged = synced.and_then(|()| exchange(path, new, kept.as_deref()));
+    let exchanged = synced.and_then(|()| swap_files(path, new, kept.as_deref()));
     exchanged.map_err(|error| cannot_write(path, &error))?;
     Ok(kept)
 }
@@ -210,7 +210,7 @@ async fn vacuum_into(place: &DatabaseLocation, from: &Path, to: &Path) -> Result
     let options = SqliteConnectOptions::new().filename(from).read_only(true);
     let opened = options.connect().await;
     let mut connection = opened
-        .map_err(|error| StoreError::of_open(place, &error, "check the file's owner and mode"))?;
+        .map_err(|error| StoreError::from_open(place, &error, "check the file's owner and mode"))?;
     let copied = sqlx::query("VACUUM INTO $1")
         .bind(name)
         .execute(&mut connection)

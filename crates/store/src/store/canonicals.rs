@@ -51,7 +51,7 @@ impl Canonicals<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn learn(
+    pub async fn save(
         self,
         site: &str,
         learnt: &[LearnedCanonical],
@@ -82,7 +82,7 @@ impl Canonicals<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn learnt(
+    pub async fn list(
         self,
         site: &str,
         since_ms: i64,
@@ -101,7 +101,7 @@ impl Canonicals<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn named(
+    pub async fn list_from_pages(
         self,
         site: &str,
         after: &str,

@@ -89,7 +89,7 @@ impl Store {
             match self.heaven_version(site).await {
                 Ok(version) if version != seen => return Ok(version),
                 Ok(_) => tokio::time::sleep(HEAVEN_POLL).await,
-                Err(error) if error.is_passing() && !self.database.link.is_closed() => {
+                Err(error) if error.is_temporary() && !self.database.link.is_closed() => {
                     tracing::debug!(%error, "waiting for the database: {error}");
                     tokio::time::sleep(RETRY).await;
                 }
@@ -114,7 +114,7 @@ impl Database {
         loop {
             match self.wait_for_change(channel, seen, &look).await {
                 // A closed store fails like an unavailable one; retrying would never end.
-                Err(error) if error.is_passing() && !self.link.is_closed() => {
+                Err(error) if error.is_temporary() && !self.link.is_closed() => {
                     tracing::debug!(%error, "waiting for the database: {error}");
                     tokio::time::sleep(RETRY).await;
                 }

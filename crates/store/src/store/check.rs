@@ -10,7 +10,7 @@ use super::{
 impl Store {
     /// Compiles all SQL statements without running them.
     ///
-    /// The `doctor` command uses this to check that the tables match the program.
+    /// A test uses this to check that the tables match the program.
     ///
     /// # Errors
     ///

@@ -52,7 +52,7 @@ pub(super) struct Database {
 impl Database {
     /// Opens the database at a URL and applies pending migrations.
     pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
-        let place = Self::place(url)?;
+        let place = Self::parse_location(url)?;
         let pools = match place.engine {
             Engine::Sqlite => sqlite::open(url, &place, Opening::Command).await?,
             Engine::Postgres => postgres::open(url, &place, MAX_CONNECTIONS).await?,
@@ -70,11 +70,11 @@ impl Database {
     }
 
     /// Parses the engine and location from a database URL, without connecting.
-    pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
+    pub(super) fn parse_location(url: &str) -> Result<DatabaseLocation, StoreError> {
         let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
         match scheme {
-            "sqlite" => sqlite::place(url),
-            "postgres" | "postgresql" => postgres::place(url),
+            "sqlite" => sqlite::parse_location(url),
+            "postgres" | "postgresql" => postgres::parse_location(url),
             _ => Err(bad_scheme(url, scheme)),
         }
     }
@@ -257,7 +257,7 @@ impl Database {
             if let Pools::Sqlite { read, write } = self.link.pools()?
                 && write.file().is_some()
             {
-                sqlite::carry_over(&read).await?;
+                sqlite::checkpoint(&read).await?;
             }
             Ok(())
         });

@@ -108,7 +108,7 @@ impl StoreError {
     }
 
     /// Returns the outage, if the database was already known to be unavailable before the call.
-    pub fn absence(&self) -> Option<&DatabaseOutage> {
+    pub fn outage(&self) -> Option<&DatabaseOutage> {
         self.absence.as_deref()
     }
 
@@ -141,7 +141,7 @@ impl StoreError {
     }
 
     /// Creates the error for a database that cannot be opened.
-    pub(super) fn of_open(place: &DatabaseLocation, error: &sqlx::Error, advice: &str) -> Self {
+    pub(super) fn from_open(place: &DatabaseLocation, error: &sqlx::Error, advice: &str) -> Self {
         let kind = match kind_of(place.engine, error) {
             StoreErrorKind::Corrupt | StoreErrorKind::Other => StoreErrorKind::CannotOpen,
             kind => kind,
@@ -195,7 +195,7 @@ impl StoreError {
     }
 
     /// Returns `true` if the error is temporary, so that the same call may succeed later.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         matches!(
             self.kind,
             StoreErrorKind::Busy | StoreErrorKind::Unavailable
@@ -388,14 +388,14 @@ impl OutageLogger {
     }
 
     /// Logs the start of an outage on the first failure.
-    pub fn failed(&mut self, error: &StoreError) {
+    pub fn log_failure(&mut self, error: &StoreError) {
         if !std::mem::replace(&mut self.is_on, true) {
             warn!(%error, "{}: {error}", self.begins);
         }
     }
 
     /// Logs the end of an outage on the first success after a failure.
-    pub fn succeeded(&mut self) {
+    pub fn log_success(&mut self) {
         if std::mem::take(&mut self.is_on) {
             info!("{}", self.ends);
         }

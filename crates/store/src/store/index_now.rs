@@ -69,14 +69,14 @@ impl IndexNow<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn note(
+    pub async fn queue_changes(
         self,
         site: &str,
         run_id: i64,
         is_wanted: impl Fn(&str) -> bool,
         now_ms: i64,
     ) -> Result<u64, StoreError> {
-        let waiting = self.waiting(site).await?;
+        let waiting = self.queued_count(site).await?;
         let mut room = u64::from(MAX_WAITING).saturating_sub(waiting);
         let (mut after, mut noted) = (String::new(), 0);
         while room > 0 {
@@ -103,7 +103,7 @@ impl IndexNow<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn waiting(self, site: &str) -> Result<u64, StoreError> {
+    pub async fn queued_count(self, site: &str) -> Result<u64, StoreError> {
         let count = self.db.value(&WAITING, &[site.into()]).await?;
         Ok(count.map_or(0, from_sql))
     }
@@ -123,7 +123,7 @@ impl IndexNow<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn forget(self, site: &str, (url, noted_ms): (&str, i64)) -> Result<(), StoreError> {
+    pub async fn remove(self, site: &str, (url, noted_ms): (&str, i64)) -> Result<(), StoreError> {
         let values = [site.into(), noted_ms.into(), url.into()];
         self.db.run(&TOLD, &values).await
     }

@@ -87,7 +87,7 @@ impl Instances<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn beat(
+    pub async fn heartbeat(
         self,
         version: &str,
         address: &str,
@@ -124,7 +124,7 @@ impl Instances<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn forget(self) -> Result<(), StoreError> {
+    pub async fn remove_self(self) -> Result<(), StoreError> {
         let instance = process_lock::instance();
         let values = [(&instance).into()];
         self.db.run(&FORGET, &values).await

@@ -129,7 +129,7 @@ impl Link {
 
     /// Returns the connections, or the reason why the database is unavailable.
     pub(super) fn pools(&self) -> Result<Pools, sqlx::Error> {
-        if let Some(absence) = self.absence() {
+        if let Some(absence) = self.outage() {
             return Err(sqlx::Error::Io(io::Error::other(UnavailableError(absence))));
         }
         let pools = self.pools.load();
@@ -137,11 +137,11 @@ impl Link {
         pools.ok_or(sqlx::Error::PoolClosed)
     }
 
-    pub(super) fn absence(&self) -> Option<Arc<DatabaseOutage>> {
+    pub(super) fn outage(&self) -> Option<Arc<DatabaseOutage>> {
         self.absence.borrow().clone()
     }
 
-    pub(super) fn watch_absence(&self) -> watch::Receiver<Option<Arc<DatabaseOutage>>> {
+    pub(super) fn watch_outage(&self) -> watch::Receiver<Option<Arc<DatabaseOutage>>> {
         self.absence.subscribe()
     }
 
@@ -155,7 +155,7 @@ impl Link {
         if self.is_closed() {
             return None;
         }
-        let before = self.absence();
+        let before = self.outage();
         let seen = match (place.engine, &before) {
             (Engine::Postgres, None) => self.ask(place).await,
             (Engine::Postgres, Some(_)) => self.return_to_server(place).await,
@@ -277,16 +277,16 @@ impl Link {
         }
         if found.is_none() {
             // Anything written now would be lost with the file.
-            let absence = DatabaseOutage::new(now_ms, &sqlite_file::gone(place, Err("not yet")));
+            let absence = DatabaseOutage::new(now_ms, &sqlite_file::removed(place, Err("not yet")));
             self.absence.send_replace(Some(Arc::new(absence)));
             let saved = sqlite_file::save_open_file(&read, &path, now_ms).await;
             self.let_go().await;
             let saved = saved.as_deref().map_err(String::as_str);
-            return Err(sqlite_file::gone(place, saved));
+            return Err(sqlite_file::removed(place, saved));
         }
         if found != opened.file {
             // The next check opens the new file; until then its rows must not be used.
-            return Err(sqlite_file::exchanged(place));
+            return Err(sqlite_file::replaced_file_error(place));
         }
         if place.trouble.is_damage.swap(false, Ordering::Relaxed)
             && let Some(why) = sqlite_file::damage_of(&read).await
@@ -328,7 +328,7 @@ impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The URL is omitted, as it may contain a password.
         f.debug_struct("Link")
-            .field("absence", &self.absence())
+            .field("absence", &self.outage())
             .finish_non_exhaustive()
     }
 }

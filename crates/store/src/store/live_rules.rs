@@ -348,7 +348,7 @@ impl LiveRules<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn removed(self, now_ms: i64) -> Result<BTreeSet<i64>, StoreError> {
+    pub async fn restorable_ids(self, now_ms: i64) -> Result<BTreeSet<i64>, StoreError> {
         let values = [now_ms.into()];
         Ok(BTreeSet::from_iter(
             self.db.column(&REMOVED, &values).await?,

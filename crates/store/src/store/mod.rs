@@ -141,5 +141,5 @@ pub use traffic::{
     CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathKey,
     PathOmissions, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport,
     TrafficKey, TrafficRange, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, TrafficSums,
-    path_above, path_pattern, stored_path,
+    parent_pattern, path_pattern, stored_path,
 };

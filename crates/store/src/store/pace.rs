@@ -154,7 +154,7 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn since(self, read_ms: i64) -> Result<RateLimitChanges, StoreError> {
+    pub async fn changes_since(self, read_ms: i64) -> Result<RateLimitChanges, StoreError> {
         let values = [read_ms.saturating_sub(OVERLAP_MS).into(), MAX_READ.into()];
         let rows = self.db.rows::<DebtRow>(&CHANGED, &values).await?;
         let read_ms = rows.first().map_or(read_ms, |row| row.now_ms);

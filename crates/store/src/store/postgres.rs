@@ -44,7 +44,7 @@ const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
 ];
 
 /// Parses the location of a database from its URL.
-pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
+pub(super) fn parse_location(url: &str) -> Result<DatabaseLocation, StoreError> {
     let options = options(url)?;
     Ok(DatabaseLocation::new(
         Engine::Postgres,
@@ -96,7 +96,7 @@ pub(super) async fn shares_sessions(
             .fetch_one(sqlx::raw_sql("SELECT pg_backend_pid()"))
             .await;
         let process = row.and_then(|row| row.try_get_unchecked::<i32, _>(0));
-        processes.insert(process.map_err(|error| StoreError::of_open(place, &error, ""))?);
+        processes.insert(process.map_err(|error| StoreError::from_open(place, &error, ""))?);
     }
     for session in sessions {
         drop(session.close().await);
@@ -173,7 +173,7 @@ fn cannot_connect(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
         _ if code.starts_with("28") => "check user and password in the database URL",
         _ => "check that the server is running and reachable, and check the database URL",
     };
-    StoreError::of_open(place, error, advice)
+    StoreError::from_open(place, error, advice)
 }
 
 /// Returns the URL without its password; for an invalid URL, returns only the scheme.

@@ -25,7 +25,7 @@ impl Probes<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn note(self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn save(self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
         let oldest = [(now_ms - KEPT_MS).into()];
         self.db.execute(&FORGET, &oldest).await?;
         let values = [id.into(), now_ms.into(), note.into()];

@@ -165,7 +165,7 @@ impl Refreshes<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn touch_source(
+    pub async fn save_source_state(
         self,
         source: &Source,
         state: &SourceState,
@@ -201,14 +201,14 @@ impl Refreshes<'_> {
 }
 
 impl Lease {
-    /// Saves the state of a source, like [`Refreshes::touch_source`], but fails unless the lease is
+    /// Saves the state of a source, like [`Refreshes::save_source_state`], but fails unless the lease is
     /// still held.
     ///
     /// # Errors
     ///
     /// Returns `LeaseLost` if another process has acquired the lease, or an error if the query
     /// fails.
-    pub async fn touch_source(
+    pub async fn save_source_state(
         &self,
         source: &Source,
         state: &SourceState,

@@ -19,7 +19,7 @@ use super::{
     database::Database,
     error::{DatabaseLocation, Engine},
     sqlite,
-    sqlite_file::{self, Fault, beside, create_private, label},
+    sqlite_file::{self, Fault, create_private, label, sibling_path},
 };
 
 /// The maximum number of failed statements per table; each failure halves the range of rows.
@@ -62,7 +62,7 @@ impl Store {
     ///
     /// Returns an error if the file does not exist, if the URL does not specify an `SQLite` file,
     /// or if the file was written by a newer version of the program.
-    pub async fn damage(url: &str) -> Result<Option<String>, StoreError> {
+    pub async fn find_damage(url: &str) -> Result<Option<String>, StoreError> {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
         damage_at(&place, &path).await
@@ -76,7 +76,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Returns an error for the same reasons as [`Store::damage`], or if the new file cannot be
+    /// Returns an error for the same reasons as [`Store::find_damage`], or if the new file cannot be
     /// written. In this case, the damaged file remains in place.
     pub async fn repair(url: &str, now_ms: i64) -> Result<Option<Repair>, StoreError> {
         let (place, path) = file_of(url)?;
@@ -85,15 +85,16 @@ impl Store {
             return Ok(None);
         };
         let label = label(now_ms);
-        let copy = beside(&path, &format!(".copy-{label}"));
-        let new = beside(&path, &format!(".new-{label}"));
+        let copy = sibling_path(&path, &format!(".copy-{label}"));
+        let new = sibling_path(&path, &format!(".new-{label}"));
         let saved = save_in(&place, &path, &copy, &new).await;
         for end in ["", "-wal", "-shm", "-journal"] {
-            drop(fs::remove_file(beside(&copy, end)));
+            drop(fs::remove_file(sibling_path(&copy, end)));
         }
         let exchanged = saved.and_then(|tables| {
-            let kept = beside(&path, &format!(".damaged-{label}"));
-            exchange(&path, &new, Some(&kept)).map_err(|error| cannot(&place, "repair", &error))?;
+            let kept = sibling_path(&path, &format!(".damaged-{label}"));
+            swap_files(&path, &new, Some(&kept))
+                .map_err(|error| cannot(&place, "repair", &error))?;
             Ok((tables, kept))
         });
         if exchanged.is_err() {
@@ -120,13 +121,13 @@ impl Store {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
         let label = label(now_ms);
-        let new = beside(&path, &format!(".new-{label}"));
+        let new = sibling_path(&path, &format!(".new-{label}"));
         let made = create(&place, &new).await?;
         drop(made.close().await);
         let kept = path
             .exists()
-            .then(|| beside(&path, &format!(".old-{label}")));
-        let exchanged = exchange(&path, &new, kept.as_deref());
+            .then(|| sibling_path(&path, &format!(".old-{label}")));
+        let exchanged = swap_files(&path, &new, kept.as_deref());
         if exchanged.is_err() {
             drop(fs::remove_file(&new));
         }
@@ -136,7 +137,7 @@ impl Store {
 }
 
 pub(super) fn file_of(url: &str) -> Result<(DatabaseLocation, PathBuf), StoreError> {
-    let place = Database::place(url)?;
+    let place = Database::parse_location(url)?;
     match (place.engine, sqlite_file::path(url)) {
         (Engine::Sqlite, Some(path)) => Ok((place, path)),
         (Engine::Sqlite, None) => Err(StoreError::new(
@@ -206,7 +207,7 @@ pub(super) async fn create(
         .synchronous(SqliteSynchronous::Off);
     let opened = options.connect().await;
     let mut connection = opened.map_err(|error| {
-        StoreError::of_open(
+        StoreError::from_open(
             place,
             &error,
             "check that this user has write permission in its directory",
@@ -219,10 +220,10 @@ pub(super) async fn create(
 /// Copies the damaged file and its log. An invalid header is replaced in the copy.
 fn copy_readable(path: &Path, copy: &Path, new: &Path) -> io::Result<()> {
     fs::copy(path, copy)?;
-    let log = beside(path, "-wal");
+    let log = sibling_path(path, "-wal");
     let has_log = log.exists();
     if has_log {
-        fs::copy(log, beside(copy, "-wal"))?;
+        fs::copy(log, sibling_path(copy, "-wal"))?;
     }
     let mut header = [0; HEADER_BYTES];
     let mut whole = [0; HEADER_BYTES];
@@ -369,12 +370,12 @@ impl Salvage<'_> {
 }
 
 /// Moves the new file to the path of the old file, which is renamed to `kept`.
-pub(super) fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
+pub(super) fn swap_files(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
     if let Some(kept) = kept {
         copy_owner_and_mode(path, new);
         fs::rename(path, kept)?;
         for end in ["-wal", "-shm"] {
-            drop(fs::rename(beside(path, end), beside(kept, end)));
+            drop(fs::rename(sibling_path(path, end), sibling_path(kept, end)));
         }
     }
     // The file is missing for a moment; a server that notices waits a second for it.

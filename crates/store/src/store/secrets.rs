@@ -18,7 +18,7 @@ statements! {
 
 handle! {
     /// Access to the keys for the confirmation form.
-    ConfirmationKeys, way_out
+    ConfirmationKeys, keys
 }
 
 impl ConfirmationKeys<'_> {

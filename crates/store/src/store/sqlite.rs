@@ -19,7 +19,7 @@ use super::{
     error::{DatabaseLocation, Engine},
     migrations,
     pools::Pools,
-    sqlite_file::{CHECK_TIME, Fault, Target, bad_url, beside, create_private, fault_of},
+    sqlite_file::{CHECK_TIME, Fault, Target, bad_url, create_private, fault_of, sibling_path},
     sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
@@ -70,7 +70,7 @@ pub(super) enum Opening {
 }
 
 /// Parses the location of a database from its URL.
-pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
+pub(super) fn parse_location(url: &str) -> Result<DatabaseLocation, StoreError> {
     Target::parse(url)?;
     SqliteConnectOptions::from_str(url).map_err(|error| bad_url(url, &error.to_string()))?;
     Ok(DatabaseLocation::new(Engine::Sqlite, url.to_owned()))
@@ -161,7 +161,7 @@ async fn refuse_fault(place: &DatabaseLocation, path: &Path) -> Result<(), Store
 }
 
 fn of_open(place: &DatabaseLocation) -> impl Fn(sqlx::Error) -> StoreError {
-    |error| StoreError::of_open(place, &error, OPEN_ADVICE)
+    |error| StoreError::from_open(place, &error, OPEN_ADVICE)
 }
 
 async fn connect_pool(
@@ -185,7 +185,7 @@ async fn connect_pool(
 /// Checkpoints the part of the write-ahead log that no reader needs.
 ///
 /// This runs on a reading connection, so that the writer does not wait for the disk.
-pub(super) async fn carry_over(read: &SqlitePool) -> Result<(), sqlx::Error> {
+pub(super) async fn checkpoint(read: &SqlitePool) -> Result<(), sqlx::Error> {
     read.execute("PRAGMA wal_checkpoint(PASSIVE)")
         .await
         .map(drop)
@@ -207,7 +207,7 @@ pub(super) async fn lock_start(
     database: &Path,
 ) -> Result<File, StoreError> {
     // Not the database file itself: closing it would drop the locks that `SQLite` holds on it.
-    let path = beside(database, ".lock");
+    let path = sibling_path(database, ".lock");
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
     // The same mode as the database, so that only its owner can lock the file.

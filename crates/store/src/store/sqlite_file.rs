@@ -105,7 +105,7 @@ impl OpenedFile {
     pub(super) fn at(path: &Path) -> Self {
         Self {
             file: FileId::of(path),
-            log: FileId::of(&beside(path, "-wal")),
+            log: FileId::of(&sibling_path(path, "-wal")),
         }
     }
 }
@@ -125,7 +125,7 @@ pub(super) fn path(url: &str) -> Option<PathBuf> {
 }
 
 /// Returns the database file's path with an ending appended, for a file next to the database file.
-pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn sibling_path(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
@@ -152,7 +152,7 @@ pub(super) fn label(at_ms: i64) -> String {
 /// If no `limit` is given, the whole file is read.
 pub(super) async fn fault_of(path: &Path, limit: Option<Duration>) -> Option<Fault> {
     let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-    let log = length(&beside(path, "-wal"));
+    let log = length(&sibling_path(path, "-wal"));
     if length(path) == 0 {
         // SQLite would treat it as a new database and discard the log.
         let why = "the file is empty, but its write-ahead log is not".to_owned();
@@ -185,7 +185,7 @@ pub(super) async fn damage_of(pool: &SqlitePool) -> Option<String> {
 
 /// Creates the error for a removed database file, with the path of the saved copy or the reason why
 /// there is no copy.
-pub(super) fn gone(place: &DatabaseLocation, saved: Result<&Path, &str>) -> StoreError {
+pub(super) fn removed(place: &DatabaseLocation, saved: Result<&Path, &str>) -> StoreError {
     let saved = match saved {
         Ok(copy) => format!("its content was saved to {}", copy.display()),
         Err(error) => format!("its content could not be saved: {error}"),
@@ -200,7 +200,7 @@ pub(super) fn gone(place: &DatabaseLocation, saved: Result<&Path, &str>) -> Stor
 }
 
 /// Creates the error for a database file that was replaced by another file.
-pub(super) fn exchanged(place: &DatabaseLocation) -> StoreError {
+pub(super) fn replaced_file_error(place: &DatabaseLocation) -> StoreError {
     StoreError::new(
         StoreErrorKind::Unavailable,
         format!("the file of the database {place} was replaced; the new file will be used"),
@@ -214,7 +214,7 @@ pub(super) async fn save_open_file(
     path: &Path,
     now_ms: i64,
 ) -> Result<PathBuf, String> {
-    let copy = beside(path, &format!(".saved-{}", label(now_ms)));
+    let copy = sibling_path(path, &format!(".saved-{}", label(now_ms)));
     create_private(&copy);
     let name = copy.to_string_lossy().into_owned();
     // `SQLite` can still read the open file, although its name is gone.
@@ -230,12 +230,12 @@ pub(super) async fn save_open_file(
 ///
 /// Otherwise, `SQLite` would write the pages in the log to the new file.
 pub(super) fn set_stale_log_aside(path: &Path, opened: OpenedFile) {
-    let log = beside(path, "-wal");
+    let log = sibling_path(path, "-wal");
     let Some(stale) = opened.log.filter(|stale| FileId::of(&log) == Some(*stale)) else {
         return;
     };
     if FileId::of(path) != opened.file {
-        let aside = beside(path, &format!("-wal.stale-{}", stale.inode));
+        let aside = sibling_path(path, &format!("-wal.stale-{}", stale.inode));
         match fs::rename(&log, &aside) {
             Ok(()) => warn!(
                 "moved the write-ahead log of the replaced database file to {}",
@@ -243,7 +243,7 @@ pub(super) fn set_stale_log_aside(path: &Path, opened: OpenedFile) {
             ),
             Err(error) => error!("cannot rename {}: {error}", log.display()),
         }
-        drop(fs::remove_file(beside(path, "-shm")));
+        drop(fs::remove_file(sibling_path(path, "-shm")));
     }
 }
 

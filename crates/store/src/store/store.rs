@@ -58,7 +58,7 @@ impl Store {
         max_connections: u32,
         now_ms: i64,
     ) -> Result<Self, StoreError> {
-        let place = Database::place(url)?;
+        let place = Database::parse_location(url)?;
         let opened = match place.engine {
             Engine::Sqlite => sqlite::open(url, &place, Opening::Start).await,
             Engine::Postgres => postgres::open(url, &place, max_connections).await,
@@ -77,13 +77,13 @@ impl Store {
     }
 
     /// Returns when and why the database became unavailable, or `None` while it is available.
-    pub fn absence(&self) -> Option<Arc<DatabaseOutage>> {
-        self.database.link.absence()
+    pub fn outage(&self) -> Option<Arc<DatabaseOutage>> {
+        self.database.link.outage()
     }
 
-    /// Returns a channel that always contains the current [`absence`](Self::absence).
-    pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<DatabaseOutage>>> {
-        self.database.link.watch_absence()
+    /// Returns a channel that always contains the current [`outage`](Self::outage).
+    pub fn watch_outage(&self) -> watch::Receiver<Option<Arc<DatabaseOutage>>> {
+        self.database.link.watch_outage()
     }
 
     /// Checks whether the database is reachable and reconnects after an outage.
@@ -118,7 +118,7 @@ impl Store {
     ///
     /// Returns an error if the server cannot be reached.
     pub async fn has_transaction_pooler(url: &str) -> Result<bool, StoreError> {
-        let place = Database::place(url)?;
+        let place = Database::parse_location(url)?;
         match place.engine {
             Engine::Sqlite => Ok(false),
             Engine::Postgres => postgres::shares_sessions(url, &place).await,

@@ -66,7 +66,7 @@ impl Suspects<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn forget(self, instance: &str) -> Result<(), StoreError> {
+    pub async fn remove(self, instance: &str) -> Result<(), StoreError> {
         let values = [instance.into()];
         self.db.run(&FORGET_SUSPECTS, &values).await
     }

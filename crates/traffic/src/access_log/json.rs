@@ -58,7 +58,7 @@ impl Fields {
 
     /// Returns the path of the first field in a line or, if this field is missing, of the second
     /// field.
-    pub(super) fn found(&self, line: &[u8]) -> Option<&FieldPath> {
+    pub(super) fn matching_path(&self, line: &[u8]) -> Option<&FieldPath> {
         let found = self.find(line)?;
         let text = found
             .user_agent

@@ -57,7 +57,7 @@ impl<R: Read> Lines<R> {
     /// # Errors
     ///
     /// Returns an error if reading from the input fails.
-    pub fn fill(&mut self) -> io::Result<bool> {
+    pub fn read_more(&mut self) -> io::Result<bool> {
         if self.is_over {
             return Ok(false);
         }
@@ -106,7 +106,7 @@ impl<R: Read> Lines<R> {
 
     /// Returns `true` if the line returned most recently had a line ending; otherwise, more of the
     /// line may follow.
-    pub fn was_ended(&self) -> bool {
+    pub fn was_terminated(&self) -> bool {
         self.was_ended
     }
 
@@ -190,12 +190,12 @@ mod tests {
     fn lines(input: impl Read) -> Vec<Vec<u8>> {
         let mut lines = Lines::new(input);
         let mut all = Vec::new();
-        while lines.fill().unwrap() {
+        while lines.read_more().unwrap() {
             while let Some(line) = lines.next_line() {
                 all.push(line.to_vec());
             }
         }
-        assert!(!lines.fill().unwrap());
+        assert!(!lines.read_more().unwrap());
         assert_eq!(lines.next_line(), None);
         all
     }
@@ -236,10 +236,10 @@ mod tests {
     #[test]
     fn lines_are_returned_before_the_input_ends() {
         let mut lines = Lines::new(Pieces(b"one\ntwo\n", 5, false));
-        assert!(lines.fill().unwrap());
+        assert!(lines.read_more().unwrap());
         assert_eq!(lines.next_line(), Some(&b"one"[..]));
         assert_eq!(lines.next_line(), None);
-        assert!(lines.fill().unwrap());
+        assert!(lines.read_more().unwrap());
         assert_eq!(lines.next_line(), Some(&b"two"[..]));
     }
 

@@ -108,19 +108,19 @@ impl CanonicalKeeper {
         let written = self
             .store
             .canonicals()
-            .learn(&self.site, learnt, now_ms, now_ms - LASTS_MS);
+            .save(&self.site, learnt, now_ms, now_ms - LASTS_MS);
         written.await
     }
 
     async fn read(&self) -> Result<(), StoreError> {
         let since_ms = self.clock.now_ms() - LASTS_MS;
-        let mut named = self.store.canonicals().learnt(&self.site, since_ms).await?;
+        let mut named = self.store.canonicals().list(&self.site, since_ms).await?;
         let mut after = String::new();
         while named.len() < MAX_CANONICALS as usize {
             let piece = self
                 .store
                 .canonicals()
-                .named(&self.site, &after, since_ms, PIECE);
+                .list_from_pages(&self.site, &after, since_ms, PIECE);
             let piece = piece.await?;
             let Some((last, _)) = piece.last() else {
                 break;

@@ -25,7 +25,7 @@ pub fn write<S: Summary>(
             for cell in &row.cells {
                 write!(out, "{},", csv_cell(cell.as_deref().unwrap_or_default()))?;
             }
-            let (hits_share, bytes_share) = row.count.shares_of(all);
+            let (hits_share, bytes_share) = row.count.shares_in(all);
             let (hits, bytes) = (row.count.hits, row.count.bytes);
             writeln!(out, "{hits},{hits_share:.6},{bytes},{bytes_share:.6}")?;
         }

@@ -42,7 +42,7 @@ fn array(rows: &Rows, all: Count) -> Value {
 }
 
 fn figures(count: Count, all: Count) -> [(&'static str, Value); 4] {
-    let (hits_share, bytes_share) = count.shares_of(all);
+    let (hits_share, bytes_share) = count.shares_in(all);
     [
         ("hits", json!(count.hits)),
         ("hits_share", json!(hits_share)),

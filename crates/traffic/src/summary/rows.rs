@@ -42,7 +42,7 @@ impl Count {
 
     /// Returns the shares of the requests and bytes in `all` that this count makes up; 0 if `all`
     /// is empty.
-    pub fn shares_of(self, all: Self) -> (f64, f64) {
+    pub fn shares_in(self, all: Self) -> (f64, f64) {
         (share(self.hits, all.hits), share(self.bytes, all.bytes))
     }
 }

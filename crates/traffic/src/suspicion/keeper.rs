@@ -60,7 +60,7 @@ impl Keeper {
             }
         }
         // If the deletion fails, the stored flags expire within a few minutes.
-        let _ = self.store.suspects().forget(&self.instance).await;
+        let _ = self.store.suspects().remove(&self.instance).await;
     }
 
     async fn tell(&mut self, suspicion: &Suspicion) -> Result<(), StoreError> {
@@ -94,7 +94,7 @@ impl Keeper {
             // An instance that runs alone stores no sketch, and a sketch from another version may
             // be unreadable.
             if let Ok(sketch) = Sketch::from_bytes(&bytes) {
-                suspicion.hear(&other.instance, sketch);
+                suspicion.receive_sketch(&other.instance, sketch);
             }
         }
         Ok(())
@@ -123,8 +123,8 @@ mod tests {
     /// Adds a request and its response to the observations.
     fn ask(suspicion: &Suspicion, agent: &str, path: &str, client: IpAddr) {
         let request = Request::builder().uri(path).header("User-Agent", agent);
-        let slip = suspicion.leave(&request.body(()).unwrap(), client).unwrap();
-        suspicion.answered(slip, true, 200, false);
+        let slip = suspicion.store(&request.body(()).unwrap(), client).unwrap();
+        suspicion.record(slip, true, 200, false);
     }
 
     #[tokio::test]

@@ -19,12 +19,12 @@ pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Obs
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return None;
     }
-    seen(request.uri(), request.headers(), request.version(), client)
+    observe_any_method(request.uri(), request.headers(), request.version(), client)
 }
 
 /// Returns the observation of a request with any method, or `None` if the request has no
 /// User-Agent.
-pub(super) fn seen<'r>(
+pub(super) fn observe_any_method<'r>(
     uri: &'r Uri,
     headers: &'r HeaderMap,
     version: Version,
@@ -45,7 +45,7 @@ pub(super) fn seen<'r>(
 }
 
 /// Returns a client's User-Agent and fingerprint, or `None` if the client sends no User-Agent.
-pub(super) fn told(headers: &HeaderMap, version: Version) -> Option<(&[u8], u64)> {
+pub(super) fn client_identity(headers: &HeaderMap, version: Version) -> Option<(&[u8], u64)> {
     let said = HeaderValues::of(headers);
     Some((said.user_agent?, said.fingerprint(version)))
 }

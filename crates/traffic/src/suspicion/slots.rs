@@ -35,26 +35,26 @@ pub struct ObservationTicket(Ticket);
 impl Slots {
     /// Stores an observation, without its time and status, in a free slot; returns `None` if no
     /// slot is free.
-    pub(super) fn leave(&self, seen: &Observation<'_>) -> Option<ObservationTicket> {
+    pub(super) fn store(&self, seen: &Observation<'_>) -> Option<ObservationTicket> {
         self.claim(0, |left| left.write(seen))
             .map(ObservationTicket)
     }
 
     /// Records the response to a human request, so that the request will be evaluated.
-    pub(super) fn answered(&self, slip: ObservationTicket, status: u16, is_trap: bool) {
+    pub(super) fn record(&self, slip: ObservationTicket, status: u16, is_trap: bool) {
         let trap = if is_trap { IN_TRAP } else { 0 };
         self.settle(slip.0, trap | u64::from(status) << STATUS_AT);
     }
 
     /// Frees the slot of a request that will not be evaluated.
-    pub(super) fn forget(&self, slip: ObservationTicket) {
+    pub(super) fn discard(&self, slip: ObservationTicket) {
         self.release(slip.0);
     }
 
     /// Removes the observations of finished requests from their slots, and returns the number of
     /// these observations.
-    pub(super) fn take(&self, at_s: i64, mut take: impl FnMut(&Observation<'_>)) -> usize {
-        self.drain(|left, told| left.read(at_s, told, &mut take))
+    pub(super) fn drain(&self, at_s: i64, mut take: impl FnMut(&Observation<'_>)) -> usize {
+        self.drain_all(|left, told| left.read(at_s, told, &mut take))
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
 
     fn left(slots: &Slots) -> Vec<StoredObservation> {
         let mut left = Vec::new();
-        slots.take(7, |seen| {
+        slots.drain(7, |seen| {
             assert_eq!(seen.at_s, 7);
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             left.push((
@@ -131,7 +131,7 @@ mod tests {
         let addresses = ["192.0.2.1", "2001:db8:1:2:3:4:5:6"].map(|text| text.parse().unwrap());
         let slips = addresses.map(|address: IpAddr| {
             let long = format!("/{}", "a".repeat(300));
-            slots.leave(&Observation {
+            slots.store(&Observation {
                 user_agent: b"Chrome/152.0.0.0 x",
                 target: if address.is_ipv4() {
                     b"/a?b"
@@ -146,7 +146,7 @@ mod tests {
         });
         assert_eq!(left(&slots), []);
         for (slip, is_trap) in slips.into_iter().zip([false, true]) {
-            slots.answered(slip.unwrap(), 404, is_trap);
+            slots.record(slip.unwrap(), 404, is_trap);
         }
         let agent = "Chrome/152.0.0.0 x".to_owned();
         let cut = format!("/{}", "a".repeat(MAX_TARGET_BYTES - 1));
@@ -171,13 +171,13 @@ mod tests {
     fn requests_do_not_wait_for_a_free_slot() {
         let slots = Slots::default();
         let seen = Observation::default();
-        let slips: Vec<_> = std::iter::from_fn(|| slots.leave(&seen)).collect();
+        let slips: Vec<_> = std::iter::from_fn(|| slots.store(&seen)).collect();
         assert_eq!(slips.len(), SLOTS);
         assert!(size_of::<StoredObservation>() < 504);
         for slip in slips {
-            slots.forget(slip);
+            slots.discard(slip);
         }
         assert_eq!(left(&slots), []);
-        assert!(slots.leave(&seen).is_some());
+        assert!(slots.store(&seen).is_some());
     }
 }

@@ -20,7 +20,7 @@ use robot_detection_store::store::Store;
 
 use super::{
     keeper::Keeper,
-    request::{observation, seen, told},
+    request::{client_identity, observation, observe_any_method},
     slots::{ObservationTicket, Slots},
 };
 
@@ -75,8 +75,8 @@ impl Suspicion {
 
     /// Stores the observation of a request in a free slot, if this request is observed at all.
     #[inline]
-    pub fn leave<B>(&self, request: &Request<B>, client: IpAddr) -> Option<ObservationTicket> {
-        let slip = self.inner.slots.leave(&observation(request, client)?);
+    pub fn store<B>(&self, request: &Request<B>, client: IpAddr) -> Option<ObservationTicket> {
+        let slip = self.inner.slots.store(&observation(request, client)?);
         if slip.is_none() {
             self.inner.missed.fetch_add(1, Relaxed);
         }
@@ -87,11 +87,11 @@ impl Suspicion {
     ///
     /// `is_trap` specifies whether the request was for a [trap](crate::traps).
     #[inline]
-    pub fn answered(&self, slip: ObservationTicket, is_person: bool, status: u16, is_trap: bool) {
+    pub fn record(&self, slip: ObservationTicket, is_person: bool, status: u16, is_trap: bool) {
         if is_person {
-            self.inner.slots.answered(slip, status, is_trap);
+            self.inner.slots.record(slip, status, is_trap);
         } else {
-            self.inner.slots.forget(slip);
+            self.inner.slots.discard(slip);
         }
     }
 
@@ -105,7 +105,7 @@ impl Suspicion {
     }
 
     /// Returns the flags that apply to the visitor who sent a request.
-    pub fn of_person(
+    pub fn flags_for(
         &self,
         uri: &Uri,
         headers: &HeaderMap,
@@ -113,10 +113,10 @@ impl Suspicion {
         client: IpAddr,
     ) -> VisitorFlags {
         let flags = self.inner.flags.load();
-        if flags.are_none() {
+        if flags.is_empty() {
             return VisitorFlags::default();
         }
-        let seen = seen(uri, headers, version, client);
+        let seen = observe_any_method(uri, headers, version, client);
         VisitorFlags {
             is_in_fleet: seen.is_some_and(|seen| flags.fleet_for(&seen).is_some()),
             is_odd: flags.conduct(client).is_some(),
@@ -124,9 +124,10 @@ impl Suspicion {
     }
 
     /// Returns `true` if the User-Agent and fingerprint of these headers are those of a fleet.
-    pub fn has_fleet_of(&self, headers: &HeaderMap, version: Version) -> bool {
+    pub fn has_matching_fleet(&self, headers: &HeaderMap, version: Version) -> bool {
         let flags = self.inner.flags.load();
-        told(headers, version).is_some_and(|(agent, number)| flags.fleet(agent, number).is_some())
+        client_identity(headers, version)
+            .is_some_and(|(agent, number)| flags.fleet(agent, number).is_some())
     }
 
     /// Evaluates all requests received so far.
@@ -142,7 +143,7 @@ impl Suspicion {
     }
 
     /// Adds the sketch from another instance.
-    pub(super) fn hear(&self, instance: &str, sketch: Sketch) {
+    pub(super) fn receive_sketch(&self, instance: &str, sketch: Sketch) {
         // Near the start or end of a window, the sketch may belong to a different window.
         self.with_fleets(|fleets| fleets.hear(instance, sketch));
     }
@@ -179,7 +180,7 @@ impl Suspicion {
 
     fn drain(&self) -> usize {
         let now_s = self.now_s();
-        self.with_fleets(|fleets| self.inner.slots.take(now_s, |seen| fleets.observe(seen)))
+        self.with_fleets(|fleets| self.inner.slots.drain(now_s, |seen| fleets.observe(seen)))
     }
 
     fn judge(&self) {
@@ -187,7 +188,7 @@ impl Suspicion {
         let flags = self.with_fleets(|fleets| fleets.judge(now_s));
         let before = self.inner.flags.load_full();
         for fleet in flags.fleets() {
-            if before.fleets().iter().any(|known| known.is_of(fleet)) {
+            if before.fleets().iter().any(|known| known.is_same_as(fleet)) {
                 continue;
             }
             let (requests, addresses) = (fleet.figures.requests, fleet.figures.addresses);

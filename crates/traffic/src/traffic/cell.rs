@@ -16,7 +16,7 @@ pub(super) const CLASSES: usize = 6;
 pub(super) struct Cell([Numbers; CLASSES]);
 
 /// Returns the class of an HTTP status, such as 4 for 404.
-pub(super) fn class(status: u16) -> u8 {
+pub(super) fn status_class(status: u16) -> u8 {
     let class = u8::try_from(status / 100).unwrap_or_default();
     if usize::from(class) < CLASSES {
         class
@@ -37,7 +37,7 @@ struct Numbers {
 
 impl Cell {
     pub(super) fn add(&self, status: u16, bytes: u64, duration: Duration) {
-        if let Some(numbers) = self.0.get(usize::from(class(status))) {
+        if let Some(numbers) = self.0.get(usize::from(status_class(status))) {
             // The microseconds overflow only after half a million years.
             let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
             numbers.requests.fetch_add(1, Relaxed);
@@ -81,7 +81,7 @@ impl Numbers {
 
 /// Returns the name of a decision; a decision that was only logged (dry run) has another name.
 pub fn decision_name(outcome: &Outcome) -> &'static str {
-    Decision::of(outcome).word()
+    Decision::from_outcome(outcome).word()
 }
 
 /// The decision on a request, as part of a counter's key.
@@ -93,7 +93,7 @@ pub(super) struct Decision {
 }
 
 impl Decision {
-    pub(super) fn of(outcome: &Outcome) -> Self {
+    pub(super) fn from_outcome(outcome: &Outcome) -> Self {
         let action = outcome.decision();
         Self {
             action,

@@ -117,7 +117,7 @@ impl Default for Table {
 
 impl Table {
     /// Returns the name under which a visitor is counted; empty for people.
-    pub(super) fn named<'o>(&self, outcome: &'o Outcome) -> &'o str {
+    pub(super) fn visitor_name<'o>(&self, outcome: &'o Outcome) -> &'o str {
         let name = outcome.robot().unwrap_or_default();
         if outcome.signer().is_none() {
             return name;
@@ -125,12 +125,12 @@ impl Table {
         let hash = KeyHash::default().text(name);
         let is_known = self
             .signers
-            .of(hash, |known| **known == *name, || name.into());
+            .get_or_insert(hash, |known| **known == *name, || name.into());
         is_known.map_or(UNLISTED, |()| name)
     }
 
     /// Returns the cell for a request and the cell's place, or `None` if all cells are in use.
-    pub(super) fn of(&self, asked: CellLookup<'_>) -> Option<(u32, &Cell)> {
+    pub(super) fn find_or_insert(&self, asked: CellLookup<'_>) -> Option<(u32, &Cell)> {
         if let Some((place, cell)) = self.find(&self.cells, asked) {
             return Some((u32::try_from(place).ok()?, cell));
         }
@@ -157,7 +157,7 @@ impl Table {
         table: &'t FixedMap<CellKey, Cell>,
         asked: CellLookup<'_>,
     ) -> Option<(usize, &'t Cell)> {
-        table.numbered(
+        table.get_or_insert_indexed(
             asked.hash(),
             |key| asked.is(key),
             || asked.key(self.made.fetch_add(1, Relaxed)),
@@ -168,7 +168,7 @@ impl Table {
         self.cells.iter().chain(self.others.iter())
     }
 
-    pub(super) fn taking(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn lock_for_drain(&self) -> MutexGuard<'_, ()> {
         // The mutex guards no data, so a poisoned lock can be used.
         self.taking.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,7 +209,7 @@ impl CellLookup<'_> {
 
 impl CellKey {
     /// Returns the key for requests from people that pass.
-    pub(super) fn of_people(site: Arc<str>, site_number: u64) -> Self {
+    pub(super) fn for_people(site: Arc<str>, site_number: u64) -> Self {
         Self {
             site,
             site_number,

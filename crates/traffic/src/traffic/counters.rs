@@ -13,7 +13,7 @@ use robot_detection_layer::layer::Outcome;
 use robot_detection_store::store::{PathCount, TrafficCount, TrafficKey};
 
 use super::{
-    cell::{Cell, Decision, class},
+    cell::{Cell, Decision, status_class},
     cells::{CellKey, CellLookup, NOT_A_ROBOT, OTHER, RequestCount, Table},
     notes::EvidenceQueue,
     paths::{PathSlots, Ticket, Window},
@@ -74,7 +74,7 @@ impl Counters {
         }
         let name: Arc<str> = name.into();
         let site = Arc::new(SiteCounters {
-            key: CellKey::of_people(Arc::clone(&name), sites.len() as u64),
+            key: CellKey::for_people(Arc::clone(&name), sites.len() as u64),
             people: Cell::default(),
             table: Arc::clone(&self.table),
             paths: self.paths.clone(),
@@ -98,7 +98,7 @@ impl Counters {
 
     /// Returns the counts since the previous call, and resets the counts.
     pub(super) fn take(&self) -> Vec<(TrafficKey, TrafficCount)> {
-        let _taking = self.table.taking();
+        let _taking = self.table.lock_for_drain();
         let mut taken = Vec::new();
         for site in self.sites().values() {
             site.people.take(|| site.key.traffic_key(), &mut taken);
@@ -115,7 +115,7 @@ impl Counters {
         let mut sites: Vec<_> = self.sites().values().cloned().collect();
         sites.sort_unstable_by_key(|site| site.key.site_number);
         let taken = ring.drain_paths(|settled| {
-            let count = PathCount::one(settled.class);
+            let count = PathCount::for_class(settled.class);
             let number = (settled.visitor & !PEOPLE) as usize;
             if settled.visitor & PEOPLE != 0 {
                 if let Some(site) = sites.get(number) {
@@ -141,7 +141,7 @@ impl Counters {
     /// Returns the counts of all requests since startup, in the order in which their cells were
     /// created.
     pub(super) fn counted(&self) -> Vec<RequestCount> {
-        let _taking = self.table.taking();
+        let _taking = self.table.lock_for_drain();
         let mut counted: Vec<_> = self
             .sites()
             .values()
@@ -180,9 +180,9 @@ impl SiteCounters {
     /// This method is called before the response body ends, so that a download or a WebSocket does
     /// not occupy a slot.
     #[inline]
-    pub fn answered(&self, ticket: Ticket, status: u16) {
+    pub fn settle_path(&self, ticket: Ticket, status: u16) {
         if let (Some(paths), Ok(number)) = (&self.paths, u32::try_from(self.key.site_number)) {
-            paths.settle_path(ticket, number | PEOPLE, class(status));
+            paths.settle_path(ticket, number | PEOPLE, status_class(status));
         }
     }
 
@@ -201,14 +201,14 @@ impl SiteCounters {
             |outcome: &Outcome| outcome.is_person_passing() && outcome.cause() == NOT_A_ROBOT;
         let Some(outcome) = outcome.filter(|outcome| !is_plain(outcome)) else {
             if let Some(ticket) = ticket {
-                self.answered(ticket, status);
+                self.settle_path(ticket, status);
             }
             return self.people.add(status, bytes, duration);
         };
         let cell = self.add(outcome, status, bytes, duration);
         if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
             if let Some(cell) = cell {
-                paths.settle_path(ticket, cell, class(status));
+                paths.settle_path(ticket, cell, status_class(status));
             } else {
                 // This program's own requests have no kind and are not counted.
                 let is_visit = outcome.kind().is_some();
@@ -228,7 +228,7 @@ impl SiteCounters {
 
     fn note(&self, outcome: Option<&Outcome>, status: u16) {
         if let Some((outcome, visit)) = outcome.and_then(|it| Some((it, it.visit()?))) {
-            self.notes.note(&self.key.site, outcome, visit, status);
+            self.notes.record(&self.key.site, outcome, visit, status);
         }
     }
 
@@ -240,12 +240,12 @@ impl SiteCounters {
             site: &self.key,
             kind,
             verdict: outcome.verdict(),
-            decision: Decision::of(outcome),
-            robot: self.table.named(outcome),
+            decision: Decision::from_outcome(outcome),
+            robot: self.table.visitor_name(outcome),
             cause: outcome.cause(),
         };
         self.note(Some(outcome), status);
-        let (place, cell) = self.table.of(asked)?;
+        let (place, cell) = self.table.find_or_insert(asked)?;
         cell.add(status, bytes, duration);
         Some(place)
     }
@@ -293,7 +293,7 @@ mod tests {
             site.count(None, status, 10, Duration::from_micros(7), None);
         }
         site.count(
-            Some(&Outcome::own("own-page")),
+            Some(&Outcome::internal("own-page")),
             200,
             10,
             Duration::ZERO,
@@ -365,7 +365,7 @@ mod tests {
         let site = counters.site("a");
         for number in 0..MAX_CELLS + 3 {
             let name = number.to_string();
-            let (_, cell) = counters.table.of(robot(&site, &name)).unwrap();
+            let (_, cell) = counters.table.find_or_insert(robot(&site, &name)).unwrap();
             cell.add(200, 1, Duration::ZERO);
         }
         let counted = counters.counted();

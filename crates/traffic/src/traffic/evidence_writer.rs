@@ -64,7 +64,7 @@ impl EvidenceWriter {
                 Err(note) => self.unsettled.push(*note),
             }
         }
-        notes.lose(self.drop_oldest());
+        notes.count_lost(self.drop_oldest());
     }
 
     /// Writes the collected evidence, and deletes old and surplus evidence.
@@ -78,10 +78,10 @@ impl EvidenceWriter {
             };
             if let Err(error) = self.store.evidence().add(&batch, now_ms).await {
                 self.batch = Some((number, noted));
-                return self.outage.failed(&error);
+                return self.outage.log_failure(&error);
             }
             self.added += noted.len();
-            self.outage.succeeded();
+            self.outage.log_success();
         }
         let hour = now_ms.div_euclid(HOUR_MS);
         if self.pruned == Some(hour) && self.added < PRUNE_AFTER {
@@ -90,7 +90,7 @@ impl EvidenceWriter {
         let before_ms = now_ms.saturating_sub(i64::from(self.days) * DAY_MS);
         match self.store.evidence().prune(before_ms).await {
             Ok(()) => (self.pruned, self.added) = (Some(hour), 0),
-            Err(error) => self.outage.failed(&error),
+            Err(error) => self.outage.log_failure(&error),
         }
     }
 

@@ -155,9 +155,9 @@ impl Traffic {
 
     /// Returns the decisions that follow the decision with the given number, oldest first, and the
     /// time at which their collection started.
-    pub fn look(&self, behind: u64) -> (Vec<LiveRow>, i64) {
+    pub fn rows_after(&self, behind: u64) -> (Vec<LiveRow>, i64) {
         let now_ms = self.inner.clock.now_ms();
-        self.inner.notes.live().look(behind, now_ms)
+        self.inner.notes.live().rows_after(behind, now_ms)
     }
 
     /// Returns the number of the most recent decision.
@@ -191,7 +191,7 @@ impl Traffic {
             if stop.run_until_cancelled(next).await.is_none() {
                 return;
             }
-            self.inner.notes.live().rest(self.inner.clock.now_ms());
+            self.inner.notes.live().pause(self.inner.clock.now_ms());
             self.catch_up().await;
         }
     }
@@ -219,7 +219,7 @@ impl Traffic {
         if let Some(writers) = &self.inner.writers {
             let mut writers = writers.lock().await;
             self.write(&mut writers, true).await;
-            writers.traffic.tell_lost();
+            writers.traffic.report_lost();
             let lost = writers
                 .evidence
                 .as_ref()

@@ -125,7 +125,7 @@ where
             counting.status = response.status().as_u16();
             counting.outcome = response.extensions_mut().remove();
             if let (None, Some(ticket)) = (&counting.outcome, counting.ticket) {
-                counting.counters.answered(ticket, counting.status);
+                counting.counters.settle_path(ticket, counting.status);
                 counting.ticket = None;
             }
         }

@@ -76,7 +76,7 @@ impl Live {
 
     /// Returns the rows that follow the row with the given number, oldest first, and the time at
     /// which their collection started.
-    pub(super) fn look(&self, behind: u64, now_ms: i64) -> (Vec<LiveRow>, i64) {
+    pub(super) fn rows_after(&self, behind: u64, now_ms: i64) -> (Vec<LiveRow>, i64) {
         let mut state = self.state();
         if !self.is_watched.load(Relaxed) {
             state.since_ms = now_ms;
@@ -106,7 +106,7 @@ impl Live {
     }
 
     /// Stops collecting rows if no viewer has read them for a while.
-    pub(super) fn rest(&self, now_ms: i64) {
+    pub(super) fn pause(&self, now_ms: i64) {
         let mut state = self.state();
         if state.viewers == 0 && now_ms.saturating_sub(state.looked_ms) > REST_MS {
             self.watch(false);
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     fn numbers(live: &Live, behind: u64, now_ms: i64) -> Vec<u64> {
-        let (rows, _) = live.look(behind, now_ms);
+        let (rows, _) = live.rows_after(behind, now_ms);
         rows.iter().map(|row| row.number).collect()
     }
 
@@ -149,10 +149,10 @@ mod tests {
         live.push(&decided);
         assert_eq!(numbers(&live, 0, 2_000), [1, 2]);
         assert_eq!(numbers(&live, 1, 2_000), [2]);
-        live.rest(2_000 + REST_MS);
+        live.pause(2_000 + REST_MS);
         live.push(&decided);
         assert_eq!(numbers(&live, 2, 3_000), [3]);
-        live.rest(3_001 + REST_MS);
+        live.pause(3_001 + REST_MS);
         live.push(&decided);
         assert!(numbers(&live, 0, 99_000).is_empty());
         assert_eq!(live.last(), 3, "numbering continues");
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn viewers_and_rows_are_bounded() {
         let live = Live::new(VisitSwitch::default());
-        live.look(0, 0);
+        live.rows_after(0, 0);
         for _ in 0..MAX_ROWS + 5 {
             live.push(&Evidence::default());
         }
@@ -170,7 +170,7 @@ mod tests {
             assert!(live.begin_view());
         }
         assert!(!live.begin_view());
-        live.rest(i64::MAX);
+        live.pause(i64::MAX);
         assert_eq!(
             numbers(&live, 0, 0).len(),
             MAX_ROWS,

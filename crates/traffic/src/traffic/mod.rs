@@ -31,7 +31,7 @@ pub use counters::SiteCounters;
 pub use figures::TimesError;
 pub use figures::{
     By, Figures, KEPT_FROM_UPSTREAM, KnownRobots, Line, Moment, NONE_KNOWN, TimeRange, TimeSteps,
-    TrafficFilter, VISITORS, decision_words, is_spared, told, verdict_words,
+    TrafficFilter, VISITORS, decision_words, is_spared, reported_range, verdict_words,
 };
 pub use kept::LiveViewer;
 pub use kept::Traffic;

@@ -91,7 +91,7 @@ impl EvidenceQueue {
 
     /// Records a request with the description of the visit.
     #[cold]
-    pub(super) fn note(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
+    pub(super) fn record(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
         let reason = outcome.noteworthy(visit.breach.is_some());
         let is_person = matches!(outcome.kind(), Some(Kind::Person | Kind::Shared));
         if reason.is_none() && is_person {
@@ -119,13 +119,13 @@ impl EvidenceQueue {
     }
 
     /// Counts requests that were dropped because the queue was full.
-    pub(super) fn lose(&self, requests: u64) {
+    pub(super) fn count_lost(&self, requests: u64) {
         self.lost.fetch_add(requests, Relaxed);
     }
 
     /// Returns the number of requests that were dropped because the queue was full.
     pub(super) fn lost(&self) -> u64 {
-        self.lost.load(Relaxed) + self.switch.held()
+        self.lost.load(Relaxed) + self.switch.paused_count()
     }
 
     fn queue(&self, reason: Noteworthy, mut evidence: Evidence, outcome: &Outcome, visit: &Visit) {
@@ -137,8 +137,8 @@ impl EvidenceQueue {
         // events.
         if waiting.fetch_add(1, Relaxed) >= MAX_WAITING {
             waiting.fetch_sub(1, Relaxed);
-            self.switch.hold(reason);
-            return self.lose(1);
+            self.switch.pause(reason);
+            return self.count_lost(1);
         }
         event.clone_into(&mut evidence.event);
         let is_pending = outcome.verdict() == Some(Verdict::Pending);
@@ -154,7 +154,7 @@ impl EvidenceQueue {
     fn evidence(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) -> Evidence {
         let kind = outcome.kind().unwrap_or(Kind::Person);
         let is_listed = kind == Kind::Listed;
-        let kept = |address| self.addresses.kept(address, is_listed);
+        let kept = |address| self.addresses.stored_form(address, is_listed);
         let is_whole = self.addresses.is_whole(is_listed);
         let proof = visit.proof.as_ref().map_or("", ClaimProof::evidence);
         Evidence {
@@ -170,7 +170,7 @@ impl EvidenceQueue {
                 .verdict()
                 .map_or(NO_VERDICT, Verdict::as_str)
                 .to_owned(),
-            decision: Decision::of(outcome).word().to_owned(),
+            decision: Decision::from_outcome(outcome).word().to_owned(),
             cause: outcome.cause().to_owned(),
             status,
             method: visit.method.to_string(),
@@ -325,13 +325,13 @@ mod tests {
             None,
             "stored without a disproved claim"
         );
-        proof.end(Verdict::Spoofed, "it is elsewhere");
+        proof.set_verdict(Verdict::Spoofed, "it is elsewhere");
         let kept = settle(&proof, 1_000).unwrap().unwrap();
         assert_eq!(
             (&*kept.verdict, &*kept.proof),
             ("spoofed", "it is elsewhere")
         );
-        let proof = ClaimProof::ended(Verdict::Verified, "");
+        let proof = ClaimProof::with_verdict(Verdict::Verified, "");
         assert_eq!(settle(&proof, 1_000).unwrap(), None);
         let slowed = Note {
             otherwise: Some("slow"),

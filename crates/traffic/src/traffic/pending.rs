@@ -146,7 +146,7 @@ mod tests {
         let (site, robot) = ("a".into(), "bot".into());
         for minute in (0..40 * 24 * 60).step_by(30) {
             let mut window = Window::default();
-            window.add(&site, &robot, "/docs/guide/start", PathCount::one(2));
+            window.add(&site, &robot, "/docs/guide/start", PathCount::for_class(2));
             pending.add(window.take(minute));
             assert!(pending.windows.len() <= MAX_WINDOWS);
         }

@@ -35,7 +35,7 @@ pub struct SuspectFigures {
 
 impl SuspectFigures {
     /// Computes the numbers from stored traffic sums.
-    pub fn of(sums: &[TrafficSum]) -> Self {
+    pub fn from_sums(sums: &[TrafficSum]) -> Self {
         let mut all = Self::default();
         for TrafficSum { key, count, .. } in sums {
             if key.kind != "person" {
@@ -102,7 +102,7 @@ mod tests {
             };
             TrafficSum::new(key, count)
         };
-        let figures = SuspectFigures::of(&[
+        let figures = SuspectFigures::from_sums(&[
             sum("person", "pass", "not-a-robot", 2, 1),
             sum("person", "pass", "suspect", 2, 10),
             sum("person", "serve", "suspects", 2, 100),

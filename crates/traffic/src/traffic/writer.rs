@@ -124,14 +124,14 @@ impl Writer {
             };
             if let Err(error) = self.store.traffic().add(&added, self.collected_ms).await {
                 self.batch = Some(batch);
-                return self.outage.failed(&error);
+                return self.outage.log_failure(&error);
             }
             self.noted = Some(batch.minute);
-            self.outage.succeeded();
+            self.outage.log_success();
             // Paths that are not trimmed now are trimmed with the next paths of the same hour.
             for paths in &batch.paths {
                 if let Err(error) = self.store.traffic().trim_paths(paths.minute).await {
-                    return self.outage.failed(&error);
+                    return self.outage.log_failure(&error);
                 }
             }
         }
@@ -141,7 +141,7 @@ impl Writer {
                 Ok(true) => self.pruned = Some(hour),
                 // The remaining work is done after the next batch, which is not delayed.
                 Ok(false) => {}
-                Err(error) => self.outage.failed(&error),
+                Err(error) => self.outage.log_failure(&error),
             }
         }
     }
@@ -180,7 +180,7 @@ impl Writer {
     }
 
     /// Logs the number of requests whose counts are lost because the process ends.
-    pub(super) fn tell_lost(&self) {
+    pub(super) fn report_lost(&self) {
         let batch = self.batch.iter().flat_map(|batch| &batch.counted);
         let lost: u64 = batch.map(|counted| counted.count.requests).sum();
         let lost = lost.saturating_add(self.pending.requests());

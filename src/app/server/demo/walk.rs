@@ -48,7 +48,7 @@ pub(in crate::app) async fn walk(
         }
     };
     let runs = robots.robot_runs().clone();
-    runs.offer([DEFAULT_SITE.to_owned()]);
+    runs.set_offered_sites([DEFAULT_SITE.to_owned()]);
     runs.show(&robot);
     runs.set_heaven_use(DEFAULT_SITE, HeavenUse::Served);
     let walks = Walks {
@@ -61,7 +61,7 @@ pub(in crate::app) async fn walk(
             "the site robot is still running; until it finishes, robots are redirected to robot heaven's start page"
         );
     }
-    let pages = MadePages::of(walks.heaven.clone(), settings);
+    let pages = MadePages::for_redirects(walks.heaven.clone(), settings);
     let stop = robots.stop();
     robots.tasks().spawn(async move {
         stop.run_until_cancelled(Box::pin(walks.again())).await;
@@ -102,14 +102,14 @@ struct Walks {
 
 impl Walks {
     async fn once(&self) {
-        let walked = if self.runs.takes_acceptance(DEFAULT_SITE) {
+        let walked = if self.runs.take_acceptance(DEFAULT_SITE) {
             self.robot.accept().await.map(drop)
         } else {
             self.robot.run().await.map(drop)
         };
         if let Err(error) = walked {
             warn!(%error, "the site robot run on the demonstration site failed: {error}");
-            self.runs.failed(DEFAULT_SITE, error.to_string());
+            self.runs.fail(DEFAULT_SITE, error.to_string());
         }
         if let Err(error) = self.heaven.reload().await {
             warn!(%error, "cannot reload the pages of robot heaven: {error}");
@@ -118,7 +118,7 @@ impl Walks {
 
     async fn again(&self) {
         loop {
-            self.runs.wanted().await;
+            self.runs.wait_for_request().await;
             self.once().await;
         }
     }

@@ -115,7 +115,7 @@ fn by_time(inputs: Vec<Input>) -> Vec<Input> {
     let begins = |input: &Input| {
         let mut lines = Lines::new(input.reader(&ProgressBar::hidden())?);
         let (mut served, mut left) = (ResponseParser::default(), FIRST_LINES);
-        while left > 0 && lines.fill()? {
+        while left > 0 && lines.read_more()? {
             while let Some(line) = lines.next_line().filter(|_| left > 0) {
                 if let Some(served) = served.read(line) {
                     return io::Result::Ok(Some(served.at_s));
@@ -137,7 +137,7 @@ fn by_time(inputs: Vec<Input>) -> Vec<Input> {
 impl Reader<'_> {
     fn read(&mut self, input: &Input, bar: &ProgressBar) -> io::Result<()> {
         let mut lines = Lines::new(input.reader(bar)?);
-        while lines.fill()? {
+        while lines.read_more()? {
             while let Some(line) = lines.next_line() {
                 self.counts.lines += 1;
                 if self.line(line).is_none() {
@@ -235,13 +235,14 @@ impl FlaggedClients {
     /// Adds the clients that were flagged at a given time.
     pub(super) fn add(&mut self, flags: &Flags, at_s: i64) {
         for fleet in flags.fleets() {
-            let is_it = |told: &Fleet| told.since_s == fleet.since_s && told.is_of(fleet);
+            let is_it = |told: &Fleet| told.since_s == fleet.since_s && told.is_same_as(fleet);
             put(&mut self.fleets, fleet, at_s, is_it, |fleet| {
                 fleet.figures.requests
             });
         }
         for conduct in flags.conducts() {
-            let is_it = |told: &Conduct| told.since_s == conduct.since_s && told.is_of(conduct);
+            let is_it =
+                |told: &Conduct| told.since_s == conduct.since_s && told.is_same_as(conduct);
             put(&mut self.conduct, conduct, at_s, is_it, |conduct| {
                 conduct.requests
             });

@@ -122,7 +122,7 @@ fn bytes_do_not_overflow() {
     count.hit(u64::MAX);
     count.hit(1);
     assert_eq!((count.hits, count.bytes), (2, u64::MAX));
-    assert_eq!(Count::default().shares_of(Count::default()), (0.0, 0.0));
+    assert_eq!(Count::default().shares_in(Count::default()), (0.0, 0.0));
 }
 
 #[test]

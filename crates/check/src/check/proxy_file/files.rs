@@ -280,7 +280,7 @@ impl Apache<'_> {
             "%{HTTP:Host}".to_owned(),
             "%{SERVER_NAME}".to_owned(),
         ];
-        let asked = front.asked_headers(&["Cookie", "Authorization"]);
+        let asked = front.required_headers(&["Cookie", "Authorization"]);
         fields.extend(asked.map(|name| format!("{name}: %{{HTTP:{name}}}")));
         fields.push("X-Robot-Detection-Connection: %{HTTP:Connection}".to_owned());
         for (name, variable) in [
@@ -390,7 +390,7 @@ struct Istio<'f> {
 /// list.
 fn envoy_headers(front: &Front) -> Vec<String> {
     let more = ["Cookie", "Authorization"].into_iter();
-    let names = front.asked_headers(&[]).chain(more);
+    let names = front.required_headers(&[]).chain(more);
     names.map(str::to_ascii_lowercase).collect()
 }
 
@@ -526,7 +526,7 @@ impl ProxyFile {
             Self::IngressNginx if options.fails_open => error(format!(
                 "{name} refuses visitors while the endpoint is unavailable: set check.fails to closed"
             )),
-            Self::Nginx if let Some(h2c) = front.asked(is_part).find(|place| place.is_h2c()) => error(
+            Self::Nginx if let Some(h2c) = front.places_to_query(is_part).find(|place| place.is_h2c()) => error(
                 format!("{name} does not support HTTP/2 without TLS ({h2c}): use http://"),
             ),
             Self::Traefik if let Some(unix) = front.places().find(|place| place.is_unix()) => {

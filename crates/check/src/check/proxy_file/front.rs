@@ -2,8 +2,8 @@
 //! them.
 
 use super::{
-    given_header::RuleHeader,
     place::{Place, PlaceError, plain},
+    rule_header::RuleHeader,
 };
 
 /// The data from which a front proxy's file is rendered.
@@ -262,8 +262,8 @@ impl FrontSite {
     }
 
     /// Returns the HAProxy condition that selects the site's requests.
-    pub(super) fn haproxy_when(&self, group: &HostGroup<'_>) -> String {
-        let host = group.haproxy_when();
+    pub(super) fn haproxy_condition(&self, group: &HostGroup<'_>) -> String {
+        let host = group.haproxy_condition();
         let path = (!self.path.is_empty()).then(|| format!("robot_detection_site_{}", self.number));
         let both: Vec<_> = host.into_iter().chain(path).collect();
         if both.is_empty() {
@@ -340,7 +340,7 @@ impl Front {
     }
 
     /// Returns the names of headers needed for decisions, except those in `without`.
-    pub(super) fn asked_headers<'n>(
+    pub(super) fn required_headers<'n>(
         &'n self,
         without: &'n [&str],
     ) -> impl Iterator<Item = &'n str> {
@@ -364,12 +364,12 @@ impl Front {
 
     /// Returns all servers, including those of this program.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
-        self.asked(false)
+        self.places_to_query(false)
     }
 
     /// Returns the servers of this program and, unless `only_own` is `true`, the servers of the
     /// sites.
-    pub(super) fn asked(&self, only_own: bool) -> impl Iterator<Item = &Place> {
+    pub(super) fn places_to_query(&self, only_own: bool) -> impl Iterator<Item = &Place> {
         let sites = self.sites.iter().filter(move |_| !only_own);
         let servers = sites.flat_map(|site| &site.servers);
         [&self.check, &self.own].into_iter().chain(servers)
@@ -400,7 +400,7 @@ impl<'f> HostGroup<'f> {
         }
     }
 
-    pub(super) fn has_own(&self) -> bool {
+    pub(super) fn has_own_paths(&self) -> bool {
         !self.own_locations().is_empty()
     }
 
@@ -434,7 +434,7 @@ impl<'f> HostGroup<'f> {
         self.names.iter().map(acl).collect()
     }
 
-    pub(super) fn haproxy_when(&self) -> Option<String> {
+    pub(super) fn haproxy_condition(&self) -> Option<String> {
         if self.is_named() {
             return Some(format!("robot_detection_host_{}", self.number));
         }

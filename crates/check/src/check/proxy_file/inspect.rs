@@ -60,7 +60,7 @@ struct Inherited<'d> {
 /// Returns an error if the text is not an nginx configuration, is nested too deeply, or is too
 /// long.
 pub fn inspect(text: &str) -> Result<Inspection, TextError> {
-    let source = Source::of(text);
+    let source = Source::new(text);
     let main = parse(&source)?;
     let mut inspection = Inspection::default();
     for http in main.iter().filter(|one| one.name == "http") {
@@ -90,13 +90,13 @@ impl Inspection {
 
     fn server(&mut self, server: &Directive, above: &Inherited<'_>) {
         let level = above.below(server);
-        let asks = level.asks() || server.any(&|one| is_question(one));
+        let asks = level.asks() || server.contains_any(&|one| is_question(one));
         if asks {
             self.servers += 1;
             self.level(server, above, &level, true);
             return;
         }
-        let mut root = server.children("location").filter(|one| one.is("/"));
+        let mut root = server.children("location").filter(|one| one.has("/"));
         if refers(server) || root.any(refers) {
             for location in server.children("location").filter(|one| !refers(one)) {
                 self.note(location, "requests bypass robot-detection");
@@ -132,7 +132,7 @@ impl Inspection {
             self.lost(block, above);
         } else if !is_server && !refers(block) && (is_outer || own_auth.is_some()) {
             let text = match own_auth {
-                Some(off) if off.is("off") => {
+                Some(off) if off.has("off") => {
                     "auth_request off: requests bypass robot-detection; remove this line".to_owned()
                 }
                 Some(other) => format!(
@@ -294,7 +294,7 @@ impl<'d> Inherited<'d> {
         let mut level = self.clone();
         level.auth = block.children("auth_request").last().or(level.auth);
         if let Some(satisfy) = block.children("satisfy").last() {
-            level.satisfies_any = satisfy.is("any");
+            level.satisfies_any = satisfy.has("any");
         }
         let names = GROUPS.map(|(group, ..)| group);
         for name in names.into_iter().chain(["error_page"]) {
@@ -318,7 +318,7 @@ impl fmt::Display for Finding {
 }
 
 fn is_question(directive: &Directive) -> bool {
-    directive.name == "auth_request" && directive.is(QUERY_LOCATION)
+    directive.name == "auth_request" && directive.has(QUERY_LOCATION)
 }
 
 /// Returns `true` if a location comes from a file printed by this program.
@@ -327,7 +327,7 @@ fn is_ours(location: &Directive) -> bool {
     let passes = location.children("proxy_pass").next();
     name == QUERY_LOCATION
         || name.starts_with("@robot_detection")
-        || passes.is_some_and(|one| one.is("http://robot_detection"))
+        || passes.is_some_and(|one| one.has("http://robot_detection"))
 }
 
 fn mentions_us(directive: &Directive) -> bool {
@@ -345,7 +345,7 @@ fn uses(block: &Directive, group: &str) -> bool {
     let Some((protocol, _)) = group.split_once('_').filter(|(first, _)| *first != "add") else {
         return true;
     };
-    block.any(&|one| one.name.strip_suffix("_pass") == Some(protocol))
+    block.contains_any(&|one| one.name.strip_suffix("_pass") == Some(protocol))
 }
 
 /// Returns `true` if a `return` directive sends a text instead of redirecting or refusing.

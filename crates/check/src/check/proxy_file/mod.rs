@@ -6,17 +6,17 @@
 
 mod files;
 mod front;
-mod given_header;
 mod inspect;
 mod nginx_text;
 mod place;
+mod rule_header;
 
 pub use files::{FileOptions, NginxPart, ProxyFile, proxy_file};
 pub use front::{Front, FrontSite, OwnPath};
-pub use given_header::RuleHeader;
 pub use inspect::{Finding, Inspection, inspect};
 pub use nginx_text::TextError;
 pub use place::{Place, PlaceError};
+pub use rule_header::RuleHeader;
 
 #[cfg(test)]
 mod tests;

@@ -36,7 +36,7 @@ pub struct TextError {
 
 impl<'t> Source<'t> {
     /// Splits a text into files; a text that contains no file names is treated as a single file.
-    pub(super) fn of(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str) -> Self {
         // Name, start and end of each file; any output before the first file is not configuration.
         let mut found: Vec<(&str, usize, usize)> = Vec::new();
         let mut at = 0;
@@ -171,7 +171,7 @@ impl Directive {
     }
 
     /// Returns `true` if `arg` is the directive's only argument.
-    pub(super) fn is(&self, arg: &str) -> bool {
+    pub(super) fn has(&self, arg: &str) -> bool {
         self.args.len() == 1 && self.first() == arg
     }
 
@@ -187,8 +187,8 @@ impl Directive {
     }
 
     /// Returns `true` if any directive in the block, at any depth, meets a condition.
-    pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
-        self.block.iter().any(|one| is(one) || one.any(is))
+    pub(super) fn contains_any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
+        self.block.iter().any(|one| is(one) || one.contains_any(is))
     }
 
     /// Returns the directive's file name and line number.

@@ -66,7 +66,7 @@ impl Cache {
     }
 
     /// Atomically writes a host's key and certificates to the host's file.
-    pub(super) fn keep_certificate(&self, host: &str, pem: &str) -> io::Result<()> {
+    pub(super) fn save_certificate(&self, host: &str, pem: &str) -> io::Result<()> {
         self.replace(&self.certificate_file(host), pem.as_bytes())
     }
 
@@ -83,12 +83,12 @@ impl Cache {
         }
     }
 
-    pub(super) fn keep_account(&self, json: &[u8]) -> io::Result<()> {
+    pub(super) fn save_account(&self, json: &[u8]) -> io::Result<()> {
         self.replace(&self.directory.join(ACCOUNT), json)
     }
 
     /// Renames the file of an account that the authority does not recognise.
-    pub(super) fn forget_account(&self) -> io::Result<()> {
+    pub(super) fn remove_account(&self) -> io::Result<()> {
         let file = self.directory.join(ACCOUNT);
         let aside = self.directory.join("account.json.unknown");
         fs::rename(&file, aside).map_err(|error| explain(&file, &error))
@@ -145,16 +145,16 @@ mod tests {
             assert_eq!(mode(made), 0o700);
         }
         assert_eq!(cache.account().unwrap(), None);
-        cache.keep_account(b"{}").unwrap();
-        cache.keep_certificate("a.example", "old").unwrap();
-        cache.keep_certificate("a.example", "new").unwrap();
+        cache.save_account(b"{}").unwrap();
+        cache.save_certificate("a.example", "old").unwrap();
+        cache.save_certificate("a.example", "new").unwrap();
         let file = cache.certificate_file("a.example");
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         for file in [file, ours.join(ACCOUNT)] {
             assert_eq!(mode(&file), 0o600);
         }
         assert_eq!(cache.account().unwrap().unwrap(), b"{}");
-        cache.forget_account().unwrap();
+        cache.remove_account().unwrap();
         assert_eq!(cache.account().unwrap(), None);
 
         fs::set_permissions(&ours, Permissions::from_mode(0o755)).unwrap();

@@ -38,7 +38,7 @@ pub(super) struct ChallengeGuard<'c> {
 
 impl Challenges {
     /// Answers a challenge with a certificate for the key authorization's digest (RFC 8737 §3).
-    pub(super) fn answer(
+    pub(super) fn prepare_response(
         &self,
         host: &str,
         digest: &[u8],
@@ -84,7 +84,9 @@ mod tests {
     fn challenge_is_answered_until_its_guard_is_dropped() {
         let provider = rustls::crypto::ring::default_provider();
         let challenges = Challenges::default();
-        let answer = challenges.answer("a.example", &[7; 32], &provider).unwrap();
+        let answer = challenges
+            .prepare_response("a.example", &[7; 32], &provider)
+            .unwrap();
         let key = challenges.find("A.example").unwrap();
         // id-pe-acmeIdentifier, a critical extension with an octet string inside an octet string
         // (RFC 8737 §3).

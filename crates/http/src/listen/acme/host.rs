@@ -117,7 +117,7 @@ impl Host {
         }
     }
 
-    pub(super) fn succeeded(&self, certificate: Certificate, wait: Duration) {
+    pub(super) fn record_success(&self, certificate: Certificate, wait: Duration) {
         *self.lock() = State {
             certificate: Some(certificate),
             // The delay also applies to certificates with a short validity, because authorities
@@ -127,7 +127,7 @@ impl Host {
         };
     }
 
-    pub(super) fn failed(&self, error: &OrderError, wait: Duration) -> FailedOrder {
+    pub(super) fn fail(&self, error: &OrderError, wait: Duration) -> FailedOrder {
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
         let mut wait = back_off(wait, state.failures);
@@ -181,7 +181,7 @@ mod tests {
         let cache = Cache::new(directory.path(), "https://ca.example/dir");
         if let Some(pem) = pem {
             cache.prepare().unwrap();
-            cache.keep_certificate("a.example", pem).unwrap();
+            cache.save_certificate("a.example", pem).unwrap();
         }
         let provider = rustls::crypto::ring::default_provider();
         Host::new("a.example".to_owned(), &cache, &provider)
@@ -226,12 +226,12 @@ mod tests {
     fn repeated_failure_is_logged_once_and_delayed_longer() {
         let host = host(&tempfile::tempdir().unwrap(), None);
         let minute = Duration::from_mins(1);
-        let first = host.failed(&OrderError::NoChallenge, minute);
+        let first = host.fail(&OrderError::NoChallenge, minute);
         assert!(first.is_news && first.wait >= minute);
-        let second = host.failed(&OrderError::NoChallenge, minute);
+        let second = host.fail(&OrderError::NoChallenge, minute);
         assert!(!second.is_news && second.wait >= 3 * minute);
         assert!(host.wait(0) > 2 * minute);
-        assert!(host.failed(&OrderError::OtherNames, minute).is_news);
+        assert!(host.fail(&OrderError::OtherNames, minute).is_news);
         assert_eq!(host.state().failures, 3);
     }
 

@@ -89,7 +89,7 @@ pub(super) async fn account(
     let (account, credentials) = builder.create(&new, directory, None).await?;
     let credentials = serde_json::to_vec(&credentials).map_err(OrderError::Account)?;
     cache
-        .keep_account(&credentials)
+        .save_account(&credentials)
         .map_err(OrderError::NotKept)?;
     info!("created an account at {}", settings.directory);
     Ok(account)
@@ -138,7 +138,7 @@ async fn prove<'c>(
             .challenge(ChallengeType::TlsAlpn01)
             .ok_or(OrderError::NoChallenge)?;
         let digest = challenge.key_authorization().digest();
-        let answer = challenges.answer(host, digest.as_ref(), provider);
+        let answer = challenges.prepare_response(host, digest.as_ref(), provider);
         answers.push(answer.map_err(OrderError::Inner)?);
         challenge.set_ready().await?;
     }

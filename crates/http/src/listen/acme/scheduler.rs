@@ -99,7 +99,7 @@ impl Acme {
     }
 
     /// Returns the certificate that answers a challenge for a name.
-    pub(in super::super) fn answer(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
+    pub(in super::super) fn certificate(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let found = name.and_then(|name| self.challenges.find(name));
         if found.is_none() {
             debug!("closed a connection with a challenge for a name that is not being validated");
@@ -111,7 +111,7 @@ impl Acme {
     ///
     /// If there are several callers, only one of them works at a time; when that caller ends,
     /// another takes over.
-    pub(in super::super) async fn keep(&self, changed: impl Fn()) -> Infallible {
+    pub(in super::super) async fn run_renewals(&self, changed: impl Fn()) -> Infallible {
         let _only = self.keeping.lock().await;
         loop {
             for (authority, host) in self.hosts() {
@@ -141,7 +141,7 @@ impl Acme {
             Ok(certificate) => {
                 let end = certificate.validity.not_after;
                 let days = end.saturating_sub(UnixTime::now().as_secs()) / 86_400;
-                host.succeeded(certificate, wait);
+                host.record_success(certificate, wait);
                 info!("obtained a certificate for {name}, valid for {days} days");
                 true
             }
@@ -149,9 +149,9 @@ impl Acme {
                 if error.is_unknown_account() {
                     // The next order creates a new account; the old account file is kept under
                     // another name.
-                    let _ = authority.cache.forget_account();
+                    let _ = authority.cache.remove_account();
                 }
-                let FailedOrder { wait, is_news } = host.failed(&error, wait);
+                let FailedOrder { wait, is_news } = host.fail(&error, wait);
                 let wait = Duration::from_secs(wait.as_secs());
                 if is_news {
                     error!(host = %name, "could not obtain a certificate for {name} from {directory}: {error}; retrying in {wait:?}");
@@ -178,7 +178,7 @@ impl Acme {
         // replace a usable one.
         let certificate = host.validate(&pem, &self.provider)?;
         let name = host.name.clone();
-        blocking(cache, move |cache| cache.keep_certificate(&name, &pem))
+        blocking(cache, move |cache| cache.save_certificate(&name, &pem))
             .await
             .map_err(OrderError::NotKept)?;
         Ok(certificate)

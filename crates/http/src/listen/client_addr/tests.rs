@@ -333,7 +333,7 @@ fn proxy_set_is_queried_each_time() {
     let is_fetched = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&is_fetched);
     let set = ProxySet::new("cdn", Arc::new(move |_| asked.load(Ordering::Relaxed)));
-    let proxies = TrustedProxies::default().with(set);
+    let proxies = TrustedProxies::default().with_proxies(set);
     assert!(!proxies.is_empty());
     let peer = "192.0.2.1".parse().unwrap();
     assert!(!proxies.contains(peer));

@@ -262,10 +262,10 @@ impl<'c, S: HttpService> Plain<'c, S> {
         mut response: Response<S::ResponseBody>,
     ) -> StageResult {
         let mut this = self.project();
-        in_flight.answers(&mut response);
+        in_flight.record_response(&mut response);
         // The drain may have begun while the service was working (RFC 9112 §9.6).
         this.options.closes |= *this.is_finishing;
-        let mut length = BodyLength::of(response.body());
+        let mut length = BodyLength::from_body(response.body());
         let status = response.status();
         if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
             // An interim response is never the last response (RFC 9110 §15.2), so the client would

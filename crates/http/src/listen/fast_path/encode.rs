@@ -68,7 +68,7 @@ pub(super) struct EncodedHead {
 pub(super) struct Contradiction;
 
 impl BodyLength {
-    pub(super) fn of<B: Body>(body: &B) -> Self {
+    pub(super) fn from_body<B: Body>(body: &B) -> Self {
         if body.is_end_stream() {
             return Self::Ended;
         }
@@ -95,7 +95,7 @@ impl Framing {
     }
 
     /// Returns a piece of the body unchanged if the framing adds nothing around it.
-    pub(super) fn whole(&mut self, piece: &mut impl Buf) -> Option<Bytes> {
+    pub(super) fn pass_through(&mut self, piece: &mut impl Buf) -> Option<Bytes> {
         let Self::Length(left) = self else {
             return None;
         };

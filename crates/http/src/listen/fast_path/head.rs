@@ -77,7 +77,7 @@ pub(super) fn parse(
 /// Returns `true` if a head may end in the bytes after the first `seen` bytes.
 ///
 /// Without this check, a head that arrives byte by byte would be parsed again for each byte.
-pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
+pub(super) fn may_be_complete(input: &[u8], seen: usize) -> bool {
     // Up to three of the four bytes CR LF CR LF may be among the bytes seen before.
     let new = input.get(seen.saturating_sub(3)..).unwrap_or_default();
     memchr::memchr_iter(b'\n', new).any(|at| {

@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue};
 
 use super::{
     super::{client_addr::is_forwarding, fields::is_misspelt},
-    kept_values,
+    cacheable_values,
 };
 
 /// Limits for the size of a cached line; the hash function reads eight bytes at a time and needs at
@@ -48,7 +48,7 @@ impl CachedLine {
         }
     }
 
-    pub(super) fn name_of(line: &[u8], header: &Header) -> Self {
+    pub(super) fn name_only(line: &[u8], header: &Header) -> Self {
         let before_value = before_value(line, header);
         let header = Header {
             name: header.name.clone(),
@@ -62,7 +62,7 @@ impl CachedLine {
         }
     }
 
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.line.ends_with(b"\n")
     }
 
@@ -117,8 +117,9 @@ impl Header {
 
     /// Returns `true` if a line may be cached: its size is within the limits, and its value is not
     /// private.
-    pub(super) fn may_be_kept(&self, line: &[u8]) -> bool {
-        (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len()) && kept_values::may_be_kept(&self.name)
+    pub(super) fn is_cacheable(&self, line: &[u8]) -> bool {
+        (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len())
+            && cacheable_values::is_cacheable(&self.name)
     }
 }
 

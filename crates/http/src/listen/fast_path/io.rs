@@ -49,7 +49,7 @@ impl Out {
     /// Adds a piece of a body; bytes beyond the body's length are dropped.
     pub(super) fn add(&mut self, framing: &mut Framing, mut piece: impl Buf) {
         let is_large = self.made.is_empty() && piece.remaining() >= MIN_PIECE_BYTES;
-        match is_large.then(|| framing.whole(&mut piece)).flatten() {
+        match is_large.then(|| framing.pass_through(&mut piece)).flatten() {
             Some(whole) => self.piece = whole,
             None => framing.append(&mut self.made, piece),
         }
@@ -93,7 +93,7 @@ impl PlainIo {
     ) -> Poll<io::Result<&'r [u8]>> {
         let mut buf = ReadBuf::new(buffer);
         ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buf))?;
-        self.activity.read();
+        self.activity.record_read();
         let len = buf.filled().len();
         Poll::Ready(Ok(buffer.get(..len).unwrap_or_default()))
     }
@@ -117,8 +117,8 @@ impl PlainIo {
         while let rest @ [_, ..] = out.rest() {
             // On Linux, the end of the stream is sent in the same packet, which saves a packet for
             // a client with a single request, and a system call here.
-            if self.activity.is_answer_last() {
-                self.stream.end_with_write();
+            if self.activity.is_last_response() {
+                self.stream.mark_last_write();
             }
             let polled = Pin::new(&mut self.stream).poll_write(cx, rest);
             match ready!(self.told(polled))? {
@@ -139,8 +139,8 @@ impl PlainIo {
 
     fn told<T>(&self, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         match polled {
-            Poll::Ready(_) => self.activity.wrote(),
-            Poll::Pending => self.activity.write_blocked(),
+            Poll::Ready(_) => self.activity.record_write(),
+            Poll::Pending => self.activity.record_blocked_write(),
         }
         polled
     }

@@ -154,7 +154,7 @@ impl LineCache {
             .positions
             .get(at)?
             .as_ref()
-            .filter(|last| last.is_whole());
+            .filter(|last| last.is_complete());
         if let Some(behind) = last.and_then(|last| rest.strip_prefix(&*last.line)) {
             // This is a second lookup in the same slot, because the borrow checker does not allow
             // the result of the first lookup to leave the condition.
@@ -178,14 +178,14 @@ impl LineCache {
             return Some(CacheLookup::Hit(known));
         }
         let header = Header::parse(line, position.as_deref())?;
-        if slot.missed == hash && header.may_be_kept(line) {
+        if slot.missed == hash && header.is_cacheable(line) {
             let known = Rc::new(CachedLine::new(line, header));
             slot.known = Some(Rc::clone(&known));
             return Some(CacheLookup::Hit(position.insert(known)));
         }
         slot.missed = hash;
         if position.is_none() {
-            *position = Some(Rc::new(CachedLine::name_of(line, &header)));
+            *position = Some(Rc::new(CachedLine::name_only(line, &header)));
         }
         Some(CacheLookup::Miss(header))
     }
@@ -319,7 +319,7 @@ mod tests {
         let positions: Vec<_> = known.positions.iter().flatten().collect();
         assert_eq!(positions.len(), 10);
         for position in positions {
-            assert!(!position.is_whole() && position.line.ends_with(b": "));
+            assert!(!position.is_complete() && position.line.ends_with(b": "));
         }
     }
 

@@ -14,20 +14,20 @@
 //!
 //! [`ListenSettings::fast_path`]: super::ListenSettings::fast_path
 
+mod cacheable_values;
 mod connection;
 mod encode;
 mod head;
 mod header;
 mod io;
-mod kept_values;
 mod line_cache;
 mod reader;
 pub(crate) mod reuse;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cacheable_values::is_cacheable;
 pub(super) use connection::{End, Plain};
 pub(super) use io::PlainIo;
-pub(crate) use kept_values::may_be_kept;
 pub(super) use line_cache::RequestNotes;
 pub use reader::{PlainHead, PlainReader};

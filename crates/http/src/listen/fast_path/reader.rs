@@ -146,7 +146,7 @@ impl HeadReader<'_> {
             let seen = self.unread.len();
             self.unread.extend_from_slice(read);
             let is_long = self.unread.len() >= self.limits.max_bytes();
-            if is_long || head::may_be_whole(self.unread, seen) {
+            if is_long || head::may_be_complete(self.unread, seen) {
                 return self.parse_unread();
             }
             *self.seen = self.unread.len();

@@ -5,7 +5,7 @@ use rustls::pki_types::{CertificateDer, UnixTime, pem::PemObject as _};
 use tempfile::TempDir;
 use webpki::EndEntityCert;
 
-use super::{super::certificate::time_trouble, *};
+use super::{super::certificate::validity_error, *};
 
 /// Writes `NAME.pem` and `NAME.key` for a new certificate with the given names.
 fn write(directory: &TempDir, name: &str, names: &[&str]) -> CertificateFiles {
@@ -152,7 +152,7 @@ fn validity_of_a_certificate_is_known() {
     let certificate = params.self_signed(&key).unwrap();
     let parsed = EndEntityCert::try_from(certificate.der()).unwrap();
     let at = |secs| {
-        time_trouble(
+        validity_error(
             &parsed,
             UnixTime::since_unix_epoch(Duration::from_secs(secs)),
         )

@@ -15,14 +15,14 @@ use crate::listen::fast_path::reuse;
 use super::{
     super::{
         body::Progress,
-        dispatch::{Failure, Message, stall},
+        dispatch::{Failure, Message, wait_for_stall},
     },
     Http1Error,
     connection::Connection,
     download::PendingBody,
     framing::{self, Decoder},
     head::{self, Head, ParseResult},
-    upload::{self, ClientBroke, Framing, Upload},
+    upload::{self, ClientBodyError, Framing, Upload},
 };
 
 /// The maximum number of interim responses (1xx) that are skipped before other tasks on the thread
@@ -49,20 +49,19 @@ pub(in super::super) async fn call(
 ) -> CallOutcome {
     let mut call = Call::new(connection, message, timeout, now);
     let mut headers = None;
-    let ended = match progress {
-        None => poll_fn(|cx| call.poll(cx, &mut headers)).await,
-        // The upload is boxed, because few requests have a body and all futures would become large.
-        Some(progress) => {
-            Box::pin(async {
+    let ended =
+        match progress {
+            None => poll_fn(|cx| call.poll(cx, &mut headers)).await,
+            // The upload is boxed, because few requests have a body and all futures would become large.
+            Some(progress) => Box::pin(async {
                 tokio::select! {
                     biased;
                     ended = poll_fn(|cx| call.poll_untimed(cx, &mut headers)) => ended,
-                    failure = stall(progress, timeout) => Err(CallError::Failed(failure)),
+                    failure = wait_for_stall(progress, timeout) => Err(CallError::Failed(failure)),
                 }
             })
-            .await
-        }
-    };
+            .await,
+        };
     call.into_outcome(ended, headers, progress)
 }
 
@@ -120,7 +119,7 @@ impl Call {
         timeout: Duration,
         now: Instant,
     ) -> Self {
-        let framing = Framing::of(&message.body);
+        let framing = Framing::from_body(&message.body);
         let added = message.added.as_ref();
         upload::write(&mut connection.output.bytes, &message.parts, added, framing);
         let upload = match framing {
@@ -180,11 +179,11 @@ impl Call {
             // The body's own error is more specific than the connection's: the body was too large,
             // or failed.
             Err(CallError::ClientBroke) => {
-                let fault = progress.and_then(Failure::of_client);
+                let fault = progress.and_then(Failure::from_client);
                 CallOutcome::Failed(fault.unwrap_or(Failure::ClientBroke))
             }
             Err(CallError::ConnectionFailure(error)) => {
-                let fault = progress.and_then(Failure::of_client);
+                let fault = progress.and_then(Failure::from_client);
                 CallOutcome::Failed(fault.unwrap_or_else(|| call_failure(error)))
             }
         }
@@ -217,7 +216,7 @@ impl Call {
                 None => Poll::Ready(Ok(())),
                 Some(upload) => upload.poll_gather(cx, &mut self.connection.output),
             };
-            if let Poll::Ready(Err(ClientBroke)) = gathered {
+            if let Poll::Ready(Err(ClientBodyError)) = gathered {
                 return Err(CallError::ClientBroke);
             }
             match self.connection.poll_write(cx) {

@@ -38,7 +38,7 @@ enum State {
 }
 
 impl Chunks {
-    pub(super) fn are_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
     }
 

@@ -72,12 +72,12 @@ impl Connection {
     ///
     /// Bytes received without a request are not a response to the next request (RFC 9112 §9.2), and
     /// the end of the stream means that the server has closed the connection.
-    pub(in super::super) fn is_quiet(&mut self) -> bool {
+    pub(in super::super) fn is_ready(&mut self) -> bool {
         self.input.is_empty() && !self.stream.is_readable()
     }
 
     /// Frees large buffers before the connection becomes idle.
-    pub(in super::super) fn rest(&mut self) {
+    pub(in super::super) fn release_buffers(&mut self) {
         if self.read_bytes > READ_BYTES {
             self.read_bytes = READ_BYTES;
             self.input = BytesMut::new();
@@ -159,7 +159,7 @@ impl Connection {
 }
 
 impl Output {
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn remaining(&self) -> usize {
         self.bytes.len() - self.written
     }
 

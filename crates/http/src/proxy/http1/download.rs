@@ -54,7 +54,7 @@ impl PendingBody {
     /// Returns the body if it has arrived completely, and whether the body's length was announced.
     ///
     /// The connection is then free for the next request.
-    pub(in super::super) fn whole(&mut self) -> Option<(Option<Bytes>, bool)> {
+    pub(in super::super) fn complete_body(&mut self) -> Option<(Option<Bytes>, bool)> {
         let is_whole = self.decoder.is_done() && self.upload.is_none();
         if !is_whole || matches!(self.first, Some(Piece::Trailers(_))) {
             return None;
@@ -68,7 +68,7 @@ impl PendingBody {
     }
 
     /// Puts a connection whose response has been read completely back into the pool.
-    pub(in super::super) fn give_back(&self, connection: Box<Connection>, slot: &ServerSlot) {
+    pub(in super::super) fn release(&self, connection: Box<Connection>, slot: &ServerSlot) {
         give_back(connection, slot, self.closes);
     }
 }
@@ -137,7 +137,7 @@ impl Download {
     }
 
     pub(in super::super) fn size_hint(&self) -> SizeHint {
-        let left = self.decoder.left().filter(|_| self.has_length);
+        let left = self.decoder.remaining().filter(|_| self.has_length);
         let first = match &self.first {
             Some(Piece::Data(data)) => data.len() as u64,
             _ => 0,
@@ -181,7 +181,7 @@ impl Download {
             return Poll::Pending;
         }
         self.cut();
-        Poll::Ready(Some(Err(ProxyBodyError::stands_still(idle_timeout))))
+        Poll::Ready(Some(Err(ProxyBodyError::timed_out(idle_timeout))))
     }
 
     fn end(&mut self) {
@@ -209,8 +209,8 @@ fn give_back(mut connection: Box<Connection>, slot: &ServerSlot, closes: bool) {
     // Bytes after a response must not be treated as the response to the next request (RFC 9112
     // §9.2).
     if !closes && connection.input.is_empty() {
-        connection.rest();
-        slot.keep(connection);
+        connection.release_buffers();
+        slot.return_connection(connection);
     }
 }
 

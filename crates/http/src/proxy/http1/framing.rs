@@ -48,7 +48,7 @@ impl Decoder {
     }
 
     /// Returns the number of remaining body bytes, if known.
-    pub(super) fn left(&self) -> Option<u64> {
+    pub(super) fn remaining(&self) -> Option<u64> {
         match self {
             Self::Done => Some(0),
             Self::Length(left) => Some(*left),
@@ -75,7 +75,7 @@ impl Decoder {
             }
             Self::Chunked(chunks) => {
                 let piece = chunks.decode(input)?;
-                if chunks.are_done() {
+                if chunks.is_done() {
                     *self = Self::Done;
                 }
                 Ok(piece)

@@ -134,7 +134,7 @@ fn parse_complete(
         if let Some(learner) = &mut learner {
             learner.add(line, &name);
         }
-        if facts.add(HeaderRole::of(&name, line.value)) {
+        if facts.add(HeaderRole::classify(&name, line.value)) {
             let added = headers.try_append(name, value);
             added.map_err(|_| Http1Error::HeadTooLarge)?;
         }

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 
-use crate::listen::fast_path::may_be_kept;
+use crate::listen::fast_path::is_cacheable;
 
 use super::{
     head::{Head, MAX_HEAD_BYTES},
@@ -209,7 +209,7 @@ impl CachedLine {
             changes: 0,
         };
         if let Ok(value) = HeaderValue::from_bytes(value) {
-            let role = HeaderRole::of(name, value.as_bytes());
+            let role = HeaderRole::classify(name, value.as_bytes());
             known.keep(raw, value, role);
         }
         known
@@ -236,7 +236,7 @@ impl CachedLine {
             return None;
         }
         let value = HeaderValue::from_bytes(value).ok()?;
-        let role = HeaderRole::of(&self.name, value.as_bytes());
+        let role = HeaderRole::classify(&self.name, value.as_bytes());
         let len = self.prefix_len + end + 1;
         // It is not worthwhile to copy a value that changes with each response (a date, a cookie)
         // each time, so it is copied after 1, 2, 4, 8 … changes.
@@ -252,7 +252,7 @@ impl CachedLine {
     }
 
     fn keep(&mut self, raw: &[u8], value: HeaderValue, role: HeaderRole) {
-        if raw.len() <= MAX_LINE_BYTES && may_be_kept(&self.name) {
+        if raw.len() <= MAX_LINE_BYTES && is_cacheable(&self.name) {
             self.line.clear();
             self.line.extend_from_slice(raw);
             self.value = Some((value, role));

@@ -31,7 +31,7 @@ pub(super) enum HeaderRole {
 }
 
 impl HeaderRole {
-    pub(super) fn of(name: &HeaderName, value: &[u8]) -> Self {
+    pub(super) fn classify(name: &HeaderName, value: &[u8]) -> Self {
         let name = name.as_str();
         // RFC 9110 §7.6.1, RFC 9112 §6.1, §6.2. The length is compared first, so that most names
         // cost only one comparison.
@@ -183,7 +183,7 @@ impl ResponseFacts {
         let wrong = Http1Error::Head("the Content-Length is not a single number");
         let length = match self.length {
             Some(length) if self.lengths == 1 => Some(length),
-            _ if headers::make_length_one(headers) => headers
+            _ if headers::merge_content_lengths(headers) => headers
                 .get(CONTENT_LENGTH)
                 .and_then(|length| headers::decimal(length.as_bytes())),
             _ => None,

@@ -42,7 +42,7 @@ enum Sending {
 
 /// An error for a client that disconnected, or sent a body that does not have the announced length.
 #[derive(Debug)]
-pub(super) struct ClientBroke;
+pub(super) struct ClientBodyError;
 
 impl Upload {
     /// Creates an upload from a request's body; returns `None` if there is no body.
@@ -65,8 +65,8 @@ impl Upload {
         &mut self,
         cx: &mut Context<'_>,
         output: &mut Output,
-    ) -> Poll<Result<(), ClientBroke>> {
-        while !self.is_done() && output.left() < MAX_GATHERED_BYTES {
+    ) -> Poll<Result<(), ClientBodyError>> {
+        while !self.is_done() && output.remaining() < MAX_GATHERED_BYTES {
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.add(&data, &mut output.bytes)?,
@@ -76,7 +76,7 @@ impl Upload {
                         }
                     }
                 },
-                Some(Err(_)) => return Poll::Ready(Err(ClientBroke)),
+                Some(Err(_)) => return Poll::Ready(Err(ClientBodyError)),
                 None => self.end(None, &mut output.bytes)?,
             }
         }
@@ -89,7 +89,7 @@ impl Upload {
         let sending = std::future::poll_fn(|cx| {
             loop {
                 let gathered = self.poll_gather(cx, &mut output);
-                if let Poll::Ready(Err(ClientBroke)) = gathered {
+                if let Poll::Ready(Err(ClientBodyError)) = gathered {
                     return Poll::Ready(Err(std::io::ErrorKind::UnexpectedEof.into()));
                 }
                 ready!(output.poll_write(Pin::new(&mut write), cx))?;
@@ -109,13 +109,13 @@ impl Upload {
         }
     }
 
-    fn add(&mut self, data: &Bytes, output: &mut Vec<u8>) -> Result<(), ClientBroke> {
+    fn add(&mut self, data: &Bytes, output: &mut Vec<u8>) -> Result<(), ClientBodyError> {
         match &mut self.sending {
             _ if data.is_empty() => {}
             Sending::Length(left) => {
                 // Bytes beyond the announced length would be mistaken for another request (RFC 9112
                 // §6.2, §11.2).
-                *left = left.checked_sub(data.len() as u64).ok_or(ClientBroke)?;
+                *left = left.checked_sub(data.len() as u64).ok_or(ClientBodyError)?;
                 output.extend_from_slice(data);
                 // A body with a known length is not polled for its end.
                 if *left == 0 && self.body.is_end_stream() {
@@ -128,7 +128,7 @@ impl Upload {
                 output.extend_from_slice(data);
                 output.extend_from_slice(b"\r\n");
             }
-            Sending::Done => return Err(ClientBroke),
+            Sending::Done => return Err(ClientBodyError),
         }
         Ok(())
     }
@@ -137,13 +137,13 @@ impl Upload {
         &mut self,
         trailers: Option<&HeaderMap>,
         output: &mut Vec<u8>,
-    ) -> Result<(), ClientBroke> {
+    ) -> Result<(), ClientBodyError> {
         match std::mem::replace(&mut self.sending, Sending::Done) {
             // RFC 9112 §8: the body has fewer bytes than announced.
-            Sending::Length(1..) => return Err(ClientBroke),
+            Sending::Length(1..) => return Err(ClientBodyError),
             Sending::Chunked => {
                 output.extend_from_slice(b"0\r\n");
-                // RFC 9112 §7.1.2; `trailers::keep` has removed the trailers that must not be
+                // RFC 9112 §7.1.2; `trailers::retain_announced` has removed the trailers that must not be
                 // forwarded.
                 for (name, value) in trailers.into_iter().flatten() {
                     for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
@@ -169,7 +169,7 @@ pub(super) enum Framing {
 impl Framing {
     /// Returns the framing of a request's body, based on the body itself, because the header may be
     /// wrong (RFC 9112 §6.3).
-    pub(super) fn of(body: &impl Body) -> Self {
+    pub(super) fn from_body(body: &impl Body) -> Self {
         if body.is_end_stream() {
             return Self::None;
         }

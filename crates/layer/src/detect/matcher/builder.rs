@@ -98,7 +98,7 @@ impl Builder {
         for (index, mark) in (0..=u8::MAX).zip(marks) {
             self.drafts.push(Draft {
                 literal: Some(mark.literal.as_bytes().to_vec()),
-                specificity: Specificity::of_mark(usize::from(index)),
+                specificity: Specificity::from_mark(usize::from(index)),
                 test: Test::Mark(index),
             });
         }
@@ -184,7 +184,7 @@ impl Builder {
     }
 
     fn add_pattern(&mut self, pattern: &Pattern, place: Specificity) -> Result<(), String> {
-        let Some(rule) = Rule::of(pattern.kind) else {
+        let Some(rule) = Rule::from_kind(pattern.kind) else {
             debug_assert_eq!(pattern.kind, PatternKind::Regex);
             return self.add_regex(&pattern.text, place);
         };

@@ -72,7 +72,7 @@ pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     label.len() >= 2
         && label.first().is_some_and(u8::is_ascii_alphabetic)
         && matches!(host.last(), Some(b' ' | b'(' | b';' | b','))
-        && !after.first().copied().is_some_and(is_name)
+        && !after.first().copied().is_some_and(is_name_byte)
         && !is_browser_s(text, after)
         && before.contains(&b')')
         && is_mozilla(text)
@@ -87,13 +87,13 @@ fn is_browser_s(text: &[u8], after: &[u8]) -> bool {
 
 /// Returns `true` if the text around an `@` is an e-mail address.
 pub(super) fn is_address(text: &[u8], before: &[u8], after: &[u8]) -> bool {
-    before.last().copied().is_some_and(is_name)
+    before.last().copied().is_some_and(is_name_byte)
         && is_domain(after)
         && !is_device(text, before)
         && (is_mozilla(text) || !is_people_s(text))
 }
 
-pub(super) fn is_name(byte: u8) -> bool {
+pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._+-".contains(&byte)
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Sign, Unlisted,
-    contacts::{is_address, is_contact_url, is_domain, is_name, is_site},
+    contacts::{is_address, is_contact_url, is_domain, is_name_byte, is_site},
     occurrences::MAX_OCCURRENCES,
     words_found::{Words, has_any, has_platform, words},
 };
@@ -191,14 +191,14 @@ impl Mark {
         let range = start..start + self.literal.len();
         let literal = text.get(range.clone())?;
         let is_there = literal.eq_ignore_ascii_case(self.literal.as_bytes());
-        (is_there && self.holds(text, &range)).then_some(Unlisted {
+        (is_there && self.matches(text, &range)).then_some(Unlisted {
             sign: self.sign,
             range,
         })
     }
 
     /// Returns `true` if the literal at `range` in `text` reveals a robot.
-    pub(in crate::detect) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
+    pub(in crate::detect) fn matches(&self, text: &[u8], range: &Range<usize>) -> bool {
         let before = text.get(..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
         match self.rule {
@@ -231,7 +231,7 @@ impl Mark {
             Rule::Site => is_site(text, before, after),
             Rule::Domain => {
                 let is_url = after.starts_with(b"http://") || after.starts_with(b"https://");
-                !is_url && !before.last().copied().is_some_and(is_name) && is_domain(after)
+                !is_url && !before.last().copied().is_some_and(is_name_byte) && is_domain(after)
             }
         }
     }

@@ -81,7 +81,7 @@ fn unlisted((index, start): (u16, u16), text: &[u8]) -> Option<Unlisted> {
     let mark = MARKS.get(usize::from(index))?;
     let start = usize::from(start);
     let range = start..start + mark.literal.len();
-    let holds = range.end <= text.len() && mark.holds(text, &range);
+    let holds = range.end <= text.len() && mark.matches(text, &range);
     holds.then_some(Unlisted {
         sign: mark.sign,
         range,

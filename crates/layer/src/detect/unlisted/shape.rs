@@ -95,7 +95,7 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     if is_tool(name) || (after.is_empty() && is_domain(name)) {
         return found(Sign::Program);
     }
-    let said = WordsFound::by(text);
+    let said = WordsFound::find_in(text);
     if said.is_people_s {
         return None;
     }

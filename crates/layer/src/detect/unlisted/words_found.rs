@@ -63,7 +63,7 @@ pub(super) struct WordsFound {
 
 impl WordsFound {
     /// Searches a User-Agent for words, stopping at the first word of kind `People`.
-    pub(super) fn by(text: &[u8]) -> Self {
+    pub(super) fn find_in(text: &[u8]) -> Self {
         static WORDS: Words<WordKind> = Words::new(|| {
             fn of(
                 kind: WordKind,
@@ -71,7 +71,7 @@ impl WordsFound {
             ) -> impl Iterator<Item = (&'static str, WordKind)> {
                 words.into_iter().map(move |word| (word, kind))
             }
-            words_of(
+            word_set(
                 of(WordKind::People, listed(include_str!("platforms.txt")))
                     .chain(of(WordKind::People, ["ios ", " java/"]))
                     .chain(of(WordKind::System, ["linux", "x11"]))
@@ -82,7 +82,7 @@ impl WordsFound {
             )
         });
         let mut said = Self::default();
-        for (range, whose) in WORDS.all_in(text) {
+        for (range, whose) in WORDS.find_all(text) {
             match whose {
                 WordKind::People => {
                     said.is_people_s = true;
@@ -116,7 +116,7 @@ impl WordsFound {
 
 /// Returns `true` if a User-Agent mentions a system or program that human visitors may use.
 pub(super) fn has_platform(text: &[u8]) -> bool {
-    let said = WordsFound::by(text);
+    let said = WordsFound::find_in(text);
     said.is_people_s || said.has_system
 }
 
@@ -132,11 +132,11 @@ pub(super) struct Set<K = ()> {
 
 /// Creates a set of words.
 pub(super) fn words(words: impl IntoIterator<Item = &'static str>) -> Set {
-    words_of(words.into_iter().map(|word| (word, ())))
+    word_set(words.into_iter().map(|word| (word, ())))
 }
 
 /// Creates a set of words with their kinds.
-pub(super) fn words_of<K>(words: impl IntoIterator<Item = (&'static str, K)>) -> Set<K> {
+pub(super) fn word_set<K>(words: impl IntoIterator<Item = (&'static str, K)>) -> Set<K> {
     let (words, kinds): (Vec<_>, Vec<_>) = words.into_iter().unzip();
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
@@ -156,7 +156,7 @@ pub(super) fn has_any(words: &Words, text: &[u8]) -> bool {
 
 impl<K: Copy> Set<K> {
     /// Returns the range and the kind of each word found in a text.
-    pub(super) fn all_in(&self, text: &[u8]) -> impl Iterator<Item = (Range<usize>, K)> {
+    pub(super) fn find_all(&self, text: &[u8]) -> impl Iterator<Item = (Range<usize>, K)> {
         let found = self.automaton.iter();
         let found = found.flat_map(move |all| all.find_overlapping_iter(text));
         found.filter_map(|found| {
@@ -183,7 +183,7 @@ mod tests {
             ("", None),
             ("go-web rob", Some(7..10)),
         ] {
-            let mut found = WORDS.all_in(text.as_bytes()).map(|(range, ())| range);
+            let mut found = WORDS.find_all(text.as_bytes()).map(|(range, ())| range);
             assert_eq!(found.next(), expected, "{text}");
             assert_eq!(has_any(&WORDS, text.as_bytes()), expected.is_some());
         }

@@ -68,7 +68,7 @@ impl CanonicalRedirects {
     #[must_use]
     pub fn applies_to(&self, visitor: Visitor<'_>, passes: PassReason) -> bool {
         let claim = visitor.claim;
-        !claim.kind().is_of_people()
+        !claim.kind().is_human()
             && self.purposes.contains(&claim.purpose())
             && self.verdicts.contains(&visitor.verdict)
             && permits_redirect(passes)
@@ -107,10 +107,10 @@ impl Stage for Option<CanonicalRedirects> {
             return;
         }
         // A rule that exempts a passing visitor is not the deciding rule, so check it here.
-        let may_go = || !case.policy().lets_pass(&received.asked, visitor);
+        let may_go = || !case.policy().passes(&received.asked, visitor);
         let to = (redirects.find)(header::host(request), request.uri());
         if let Some(to) = to.filter(|_| may_go()) {
-            let mut answer = StageAnswer::new(Action::Redirect, Head::moved(to));
+            let mut answer = StageAnswer::new(Action::Redirect, Head::permanent_redirect(to));
             answer.cause = Some("canonical");
             case.disposition = answer.into();
         } else {

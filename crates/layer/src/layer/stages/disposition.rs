@@ -26,10 +26,10 @@ pub(crate) enum Disposition<'p> {
 
 impl Disposition<'_> {
     /// Returns `true` if the request is forwarded to the application.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn is_forwarded(&self) -> bool {
         match self {
             Self::Pass | Self::Noted(_) => true,
-            Self::Decided(decision, _) => decision.goes_on(),
+            Self::Decided(decision, _) => decision.reaches_application(),
             Self::Answer(_) | Self::Slow(..) | Self::Violation(_) => false,
         }
     }

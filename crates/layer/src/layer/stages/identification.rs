@@ -190,7 +190,7 @@ fn id_value(id: &str) -> Option<HeaderValue> {
 }
 
 #[cfg(feature = "axum")]
-pub use extract::NoRobot;
+pub use extract::NotARobot;
 
 /// An axum extractor for identifications.
 #[cfg(feature = "axum")]
@@ -209,9 +209,9 @@ mod extract {
     #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
     #[error("this page is for robots")]
     #[non_exhaustive]
-    pub struct NoRobot;
+    pub struct NotARobot;
 
-    impl IntoResponse for NoRobot {
+    impl IntoResponse for NotARobot {
         fn into_response(self) -> Response {
             (StatusCode::FORBIDDEN, format!("{self}\n")).into_response()
         }
@@ -219,10 +219,10 @@ mod extract {
 
     /// Rejects human visitors with 403; extract `Option<Identification>` to accept all visitors.
     impl<S: Sync> FromRequestParts<S> for Identification {
-        type Rejection = NoRobot;
+        type Rejection = NotARobot;
 
-        async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, NoRobot> {
-            parts.extensions.get().cloned().ok_or(NoRobot)
+        async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, NotARobot> {
+            parts.extensions.get().cloned().ok_or(NotARobot)
         }
     }
 

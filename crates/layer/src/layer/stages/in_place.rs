@@ -134,7 +134,7 @@ impl Copies {
     /// Returns `true` if the request opens a page of which heaven has a copy.
     fn has_copy<B>(&self, request: &Request<B>) -> bool {
         request.extensions().get::<NoCopies>().is_none()
-            && opens_page(request)
+            && is_navigation(request)
             && self.has.as_ref().is_some_and(|has| has(request.uri()))
     }
 }
@@ -156,11 +156,11 @@ fn warn_misplaced(rule: &Rule) {
 #[doc(hidden)]
 pub fn rewrite_to_heaven<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     request.headers_mut().remove(IF_NONE_MATCH);
-    turn(request, page, is_for_suspect);
+    rewrite(request, page, is_for_suspect);
 }
 
 /// Rewrites a request into a request for another page, or for another form of the same page.
-pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
+pub(super) fn rewrite<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     let original = request.uri().clone();
     let mut parts = original.clone().into_parts();
     parts.path_and_query = Some(page.clone());
@@ -179,13 +179,13 @@ pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_susp
 #[doc(hidden)]
 pub fn add_direct_page_headers(headers: &mut HeaderMap) {
     vary_by_user_agent(headers);
-    keep_out_of_caches(headers);
+    forbid_caching(headers);
 }
 
 /// Returns `true` if a request seems to open a page in a browser; requests for subresources, forms,
 /// APIs and feeds are never answered with another page.
 #[doc(hidden)]
-pub fn opens_page<B>(request: &Request<B>) -> bool {
+pub fn is_navigation<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
     let says = |name: &str, words: &[&str]| {
         headers
@@ -205,7 +205,7 @@ pub fn opens_page<B>(request: &Request<B>) -> bool {
 }
 
 /// Adds `Cache-Control: no-store` to a response unless it already has `Cache-Control`.
-pub(crate) fn keep_out_of_caches(headers: &mut HeaderMap) {
+pub(crate) fn forbid_caching(headers: &mut HeaderMap) {
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
@@ -246,7 +246,7 @@ mod tests {
             for (name, value) in lines {
                 request = request.header(*name, *value);
             }
-            opens_page(&request.body(()).unwrap())
+            is_navigation(&request.body(()).unwrap())
         };
         let page = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
         for lines in [
@@ -275,16 +275,16 @@ mod tests {
             assert!(!get(lines), "{lines:?}");
         }
         let form = Request::post("/a").header(page.0, page.1).body(()).unwrap();
-        assert!(!opens_page(&form));
+        assert!(!is_navigation(&form));
     }
 
     #[test]
     fn cache_control_of_a_page_is_kept() {
         let mut headers = HeaderMap::new();
-        keep_out_of_caches(&mut headers);
+        forbid_caching(&mut headers);
         assert_eq!(headers[CACHE_CONTROL], "no-store");
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=60"));
-        keep_out_of_caches(&mut headers);
+        forbid_caching(&mut headers);
         assert_eq!(headers[CACHE_CONTROL], "max-age=60");
     }
 }

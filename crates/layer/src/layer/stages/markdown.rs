@@ -113,7 +113,7 @@ impl Form {
         let is_wanted = may_have && asks_for_markdown(request) && pages.is_for(visitor);
         match is_wanted.then(|| pages.page(request.uri())).flatten() {
             Some(page) => {
-                in_place::turn(request, &page, false);
+                in_place::rewrite(request, &page, false);
                 Self::Markdown
             }
             None => Self::Own,

@@ -26,11 +26,11 @@ use crate::policy::{Enforcer, Visitor};
 pub use canonical::CanonicalRedirects;
 pub(super) use disposition::Disposition;
 #[cfg(feature = "axum")]
-pub use identification::NoRobot;
+pub use identification::NotARobot;
 pub use identification::{Identification, ListedRobot};
-pub(super) use in_place::keep_out_of_caches;
+pub(super) use in_place::forbid_caching;
 pub use in_place::{
-    NoCopies, ServedDirectly, add_direct_page_headers, opens_page, rewrite_to_heaven,
+    NoCopies, ServedDirectly, add_direct_page_headers, is_navigation, rewrite_to_heaven,
 };
 pub(super) use markdown::Form;
 pub use markdown::{MarkdownPages, asks_for_markdown, prefers_markdown};
@@ -40,7 +40,7 @@ pub(super) use own::OWN_ROBOT_HEADER;
 pub use own_robot::SiteRobotKey;
 pub(super) use stage::{Addresses, ReceivedRequest, RequestState, Requester, Stage};
 pub(super) use suspects::ExpectedPersonHeader;
-pub use suspects::{PERSON_HEADER_DURATION, People, PersonRequest, Release};
+pub use suspects::{ConfirmedRelease, PERSON_HEADER_DURATION, People, PersonRequest};
 pub use traps::Traps;
 pub use verdicts::{ClaimFinding, ClaimedRequest, Client, Pending, VerdictFuture, Verdicts};
 

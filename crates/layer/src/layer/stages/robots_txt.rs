@@ -19,11 +19,11 @@ impl Stage for Enforcer {
         let is_redirected = match &case.disposition {
             Disposition::Pass => false,
             Disposition::Decided(Decision::Redirect(_), _) => true,
-            Disposition::Decided(decision, _) if decision.goes_on() => false,
+            Disposition::Decided(decision, _) if decision.reaches_application() => false,
             _ => return,
         };
         let visit = RobotRequest {
-            request: header::parts(received.request),
+            request: header::request_parts(received.request),
             target: header::target(received.request),
             visitor: requester.visitor,
             user_agent: requester.user_agent,
@@ -33,7 +33,7 @@ impl Stage for Enforcer {
         let outcome = if is_redirected {
             self.enforce_for_redirect(case.policy(), &visit, now_ms)
         } else {
-            self.hold(case.policy(), &visit, now_ms)
+            self.enforce(case.policy(), &visit, now_ms)
         };
         match outcome {
             Some(outcome) => {

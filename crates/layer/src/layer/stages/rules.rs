@@ -34,7 +34,7 @@ impl Stage for Rules {
             .rate_limits()
             .filter(|_| !is_preflight(received.request))
         {
-            if let Some(paced) = requester.paced(rule)
+            if let Some(paced) = requester.limited_request(rule)
                 && let Err(wait) = paced.check(case.clock.now_ms())
             {
                 case.disposition = Disposition::Slow(rule, wait);
@@ -52,7 +52,7 @@ impl Stage for Unconfirmed {
         case: &mut RequestState<'_>,
     ) {
         if let (Some(rule), Disposition::Pass) = (case.judgement.noted, &case.disposition) {
-            let paced = requester.paced(rule);
+            let paced = requester.limited_request(rule);
             if paced.is_none_or(|paced| paced.check(case.clock.now_ms()).is_err()) {
                 case.disposition = Disposition::Noted(rule);
             }

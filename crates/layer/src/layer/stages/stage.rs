@@ -122,7 +122,7 @@ impl<'p> RequestState<'p> {
     }
 
     /// Returns the request's violation of robots.txt, if any.
-    pub(crate) fn broken(&self) -> Option<&CountedViolation> {
+    pub(crate) fn violation(&self) -> Option<&CountedViolation> {
         match &self.disposition {
             Disposition::Violation(breach) => Some(breach),
             _ => self.breach.as_deref(),
@@ -136,7 +136,7 @@ impl<'p> RequestState<'p> {
     ) -> Requester<'s> {
         let sender = self.client.sender(received.request.headers(), self.reasons);
         Requester {
-            visitor: visitor.sent_by(sender),
+            visitor: visitor.with_sender(sender),
             user_agent: received.agent.text,
             client: self.client.network,
         }
@@ -148,18 +148,18 @@ impl Requester<'_> {
     pub(crate) fn error_counters(self, judgement: &Judgement<'_>) -> Vec<ErrorCounter> {
         let rules = [judgement.errors_by, judgement.noted].into_iter().flatten();
         rules
-            .filter_map(|rule| self.paced(rule)?.error_counter())
+            .filter_map(|rule| self.limited_request(rule)?.error_counter())
             .collect()
     }
 
     /// Returns the request's entry in the rate limit of a rule, if the rule slows robots down.
-    pub(crate) fn paced(self, rule: &Rule) -> Option<LimitedRequest<'_>> {
-        rule.paced(self.visitor, self.user_agent, self.client)
+    pub(crate) fn limited_request(self, rule: &Rule) -> Option<LimitedRequest<'_>> {
+        rule.limited_request(self.visitor, self.user_agent, self.client)
     }
 }
 
 impl Addresses {
-    pub(crate) fn alike(address: Option<IpAddr>) -> Self {
+    pub(crate) fn same(address: Option<IpAddr>) -> Self {
         Self {
             address,
             network: address,

@@ -42,12 +42,12 @@ pub trait People: Send + Sync {
 
     /// Returns the effect of the sender's confirmation that it is human, or `None` if there is
     /// none.
-    fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release>;
+    fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<ConfirmedRelease>;
 }
 
 /// The effect of a suspect's confirmation that it is human.
 #[derive(Clone, Debug, Default)]
-pub struct Release {
+pub struct ConfirmedRelease {
     /// The reasons that remain after the confirmation.
     pub left: Reasons,
     /// The value of a `Set-Cookie` header for the response.
@@ -146,11 +146,11 @@ impl Suspects {
     ///
     /// `sender` is the client address, or `None` if several visitors may share the address.
     fn with_marks(&self, found: Reasons, agent: AgentKey, sender: Option<IpAddr>) -> Reasons {
-        let marks = self.marks.as_ref().filter(|marks| !marks.are_none());
+        let marks = self.marks.as_ref().filter(|marks| !marks.is_empty());
         let (Some(marks), Some(sender)) = (marks, sender) else {
             return found;
         };
-        let known = marks.found(marks.visitor_by(sender, agent));
+        let known = marks.active_marks(marks.visitor_by(sender, agent));
         let found = if known.is_person {
             found.after_confirmation()
         } else {
@@ -181,16 +181,16 @@ impl Stage for Suspects {
             reasons = reasons.union(people.reasons(&asked()));
         }
         reasons = self.with_marks(reasons, agent.key, client.network);
-        if !reasons.are_suspect() {
+        if !reasons.is_suspect() {
             return;
         }
         let visitor = Visitor::person(client.sender(request.headers(), reasons));
-        if case.policy().lets_pass(&received.asked, visitor) {
+        if case.policy().passes(&received.asked, visitor) {
             return;
         }
         let people = self.people.as_ref();
         case.reasons = match people.and_then(|people| people.release(&asked(), reasons)) {
-            Some(Release { left, cookie }) => {
+            Some(ConfirmedRelease { left, cookie }) => {
                 case.additions.cookie = cookie.map(Box::new);
                 left.if_suspect()
             }

@@ -109,6 +109,6 @@ impl Stage for TrapStage {
         }
         let readers = &traps.readers;
         let reader = readers.visitor(sender, requester.user_agent);
-        hit.has_read = readers.found(reader).is_reader;
+        hit.has_read = readers.active_marks(reader).is_reader;
     }
 }

@@ -258,7 +258,7 @@ impl VerdictSource {
             sender,
         };
         if verdict == Verdict::Pending
-            && let Some(limit) = policy.wait(&header::parts(request), visitor(claim, verdict))
+            && let Some(limit) = policy.wait(&header::request_parts(request), visitor(claim, verdict))
             // Called last, because the call joins the proof.
             && let Some(settling) = verdicts.settled(&claimed)
         {
@@ -285,7 +285,7 @@ impl Stage for VerdictSource {
         {
             // draft-ietf-webbotauth-httpsig-protocol §5.3: a request whose nonce was used too often
             // gets a 429 response.
-            let head = Head::again(SIGN_AGAIN, SIGN_AGAIN_AFTER);
+            let head = Head::retry_later(SIGN_AGAIN, SIGN_AGAIN_AFTER);
             case.disposition = StageAnswer::new(Action::Refuse, head).into();
         }
     }

@@ -20,7 +20,10 @@ use super::{
     answer::{Answer, Breach, CountedViolation, visible},
     records::{Records, Report, RobotCount, Violations},
     resolved::{ResolvedFile, ResolvedFiles, ResolvedRobot, rate},
-    sentences::{exempt, group_name, refused, refused_heaven, rule_text, said, told},
+    sentences::{
+        describe, describe_heaven_refusal, describe_refusal, describe_response, exempt, group_name,
+        rule_text,
+    },
     settings::{Enforcement, EnforcementMode, Refusal},
 };
 
@@ -115,9 +118,9 @@ impl Enforcer {
         judgement: Judgement<'p>,
         asked: impl FnOnce() -> (Option<&'r str>, &'r str),
     ) -> Judgement<'p> {
-        if judgement.is_felt() {
+        if judgement.affects_robots() {
             let (host, target) = asked();
-            if self.names(host, target) {
+            if self.is_named_page(host, target) {
                 return Judgement::pass(PassReason::NeverFiltered);
             }
         }
@@ -125,7 +128,7 @@ impl Enforcer {
     }
 
     /// Returns `true` if the active robots.txt lists a page for robots.
-    pub(in crate::policy) fn names(&self, host: Option<&str>, target: &str) -> bool {
+    pub(in crate::policy) fn is_named_page(&self, host: Option<&str>, target: &str) -> bool {
         let file = self.file(host);
         file.is_some_and(|file| file.named.contains(host, target))
     }
@@ -135,7 +138,7 @@ impl Enforcer {
     /// A page of robot heaven is refused only if the site refuses the robot completely. `now_ms`
     /// returns the time in milliseconds since 1970.
     #[must_use]
-    pub fn hold(
+    pub fn enforce(
         &self,
         policy: &Policy,
         visit: &RobotRequest<'_>,
@@ -235,8 +238,8 @@ impl Enforcer {
         let (_, breach) = self.complete_refusal(policy, settings, request, target, visitor)?;
         let answer = answer(policy, request, &breach, settings);
         let mut steps = Vec::new();
-        steps.step(STEP, || refused_heaven(&breach));
-        steps.step(STEP, || said(answer, settings));
+        steps.step(STEP, || describe_heaven_refusal(&breach));
+        steps.step(STEP, || describe_response(answer, settings));
         Some(Finding {
             steps,
             breach: Some(breach),
@@ -244,7 +247,7 @@ impl Enforcer {
         })
     }
 
-    /// Explains the result of [`hold`](Self::hold). Nothing is counted.
+    /// Explains the result of [`enforce`](Self::enforce). Nothing is counted.
     ///
     /// `visitor` is the robot that `user_agent` identifies, if any; `target` is the path with its
     /// query. Without an active file, there are no steps.
@@ -273,10 +276,10 @@ impl Enforcer {
             }
             let robot = file.for_claim(visitor.claim, user_agent);
             let (verdict, read_as) = check(&robot, target, policy.reading);
-            steps.step(STEP, || told(&file.file, &verdict, read_as.as_deref()));
+            steps.step(STEP, || describe(&file.file, &verdict, read_as.as_deref()));
             let reason = robot.refused.filter(|_| verdict.allowed());
             if let Some(reason) = reason {
-                steps.step(STEP, || refused(reason));
+                steps.step(STEP, || describe_refusal(reason));
             }
             disallowed(&verdict).or(reason.map(Breach::Refused))
         });
@@ -284,7 +287,7 @@ impl Enforcer {
             .as_ref()
             .map(|breach| answer(policy, request, breach, settings));
         if let Some(answer) = answer {
-            steps.step(STEP, || said(answer, settings));
+            steps.step(STEP, || describe_response(answer, settings));
         }
         Finding {
             steps,
@@ -295,7 +298,7 @@ impl Enforcer {
 
     /// Returns the rules of a file that apply to the claimed robot.
     #[must_use]
-    pub fn rules_of(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> RobotRules {
+    pub fn rules_for_claim(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> RobotRules {
         let file = ResolvedFile::new(file.clone());
         file.for_claim(claim, user_agent).rules.clone()
     }
@@ -313,7 +316,7 @@ impl Enforcer {
     }
 
     fn file(&self, host: Option<&str>) -> Option<Arc<ResolvedFile>> {
-        self.inner.resolved.of_host(&self.inner.files, host)
+        self.inner.resolved.for_host(&self.inner.files, host)
     }
 
     #[cold]

@@ -11,5 +11,5 @@ mod settings;
 pub use answer::visible;
 pub use answer::{Answer, Breach, CountedViolation};
 pub use enforcer::{Enforcer, Finding, RobotRequest};
-pub use records::{Broken, RobotCount, Violation, Violations};
+pub use records::{RobotCount, ViolatedRule, Violation, Violations};
 pub use settings::{Enforcement, EnforcementMode, Refusal};

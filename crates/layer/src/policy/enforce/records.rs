@@ -50,7 +50,7 @@ pub struct Violation {
     /// The requested host, in lower case.
     pub host: String,
     /// The rule or crawl-delay that the robot violated.
-    pub broken: Broken,
+    pub broken: ViolatedRule,
     /// Number of requests that violated the rule.
     pub hits: u64,
     /// Number of requests that violated the rule and were refused; the other requests passed.
@@ -71,7 +71,7 @@ pub struct Violation {
 
 /// The rule or the crawl-delay that a robot violated.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Broken {
+pub enum ViolatedRule {
     /// A rule such as `Disallow`.
     Rule {
         /// The line number of the rule in the file, starting at 1; 0 if a setting refuses the
@@ -222,7 +222,7 @@ impl Records {
 }
 
 impl Violation {
-    fn new(key: &Key, now_ms: i64, broken: Broken) -> Self {
+    fn new(key: &Key, now_ms: i64, broken: ViolatedRule) -> Self {
         Self {
             robot: key.robot.clone(),
             host: key.host.clone(),
@@ -245,7 +245,7 @@ impl Violation {
         let user_agent = String::from_utf8_lossy(report.user_agent);
         self.last_user_agent = visible(&user_agent, MAX_TEXT_CHARS);
         self.turn = turn;
-        if let Broken::Delay {
+        if let ViolatedRule::Delay {
             delay: asked,
             shortest_gap,
         } = &mut self.broken
@@ -265,25 +265,25 @@ fn rule_of(breach: &Breach) -> Option<(usize, String)> {
     }
 }
 
-fn broken(outcome: &CountedViolation) -> Broken {
+fn broken(outcome: &CountedViolation) -> ViolatedRule {
     match &outcome.breach {
         Breach::Disallowed {
             line,
             rule,
             group_line,
-        } => Broken::Rule {
+        } => ViolatedRule::Rule {
             line: *line,
             rule: rule.clone(),
             group_line: *group_line,
             group: outcome.group.clone(),
         },
-        Breach::Refused(reason) => Broken::Rule {
+        Breach::Refused(reason) => ViolatedRule::Rule {
             line: 0,
             rule: reason.to_string(),
             group_line: 0,
             group: String::new(),
         },
-        Breach::TooSoon { delay, gap, .. } => Broken::Delay {
+        Breach::TooSoon { delay, gap, .. } => ViolatedRule::Delay {
             delay: *delay,
             shortest_gap: *gap,
         },
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(kept.len(), 1);
         assert_eq!(
             kept[0].broken,
-            Broken::Delay {
+            ViolatedRule::Delay {
                 delay,
                 shortest_gap
             }
@@ -398,9 +398,9 @@ mod tests {
         let kept = records.violations();
         assert_eq!((kept.rules.len(), kept.dropped), (MAX_KEPT, 1));
         let has = |wanted: usize| {
-            kept.rules
-                .iter()
-                .any(|kept| matches!(kept.broken, Broken::Rule { line, .. } if line == wanted))
+            kept.rules.iter().any(
+                |kept| matches!(kept.broken, ViolatedRule::Rule { line, .. } if line == wanted),
+            )
         };
         assert!(has(1) && !has(2) && has(3));
     }

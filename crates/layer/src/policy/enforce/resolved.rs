@@ -18,7 +18,7 @@ use crate::detect::Claim;
 use crate::policy::{
     PathReading, RefusalReason, RefusedRobots, SharedRobotsFiles, Visitor,
     bucket::{Bucket, Rate},
-    buckets::{TooSoon, UnlistedBuckets},
+    buckets::{EarlyRequest, UnlistedBuckets},
     named_pages::NamedPages,
     robots_files::ActiveFiles,
 };
@@ -89,14 +89,14 @@ struct ListedLimiters {
 
 impl ResolvedFiles {
     /// Returns the cached results for the file that is active on a host.
-    pub(super) fn of_host(
+    pub(super) fn for_host(
         &self,
         files: &SharedRobotsFiles,
         host: Option<&str>,
     ) -> Option<Arc<ResolvedFile>> {
-        let files = files.in_force();
-        let file = files.files.of(host)?;
-        let refused = || files.refused.of(host).cloned().unwrap_or_default();
+        let files = files.active_files();
+        let file = files.files.get(host)?;
+        let refused = || files.refused.get(host).cloned().unwrap_or_default();
         if let Some(current) = &*self.current.load()
             && Arc::ptr_eq(&current.files, &files)
         {
@@ -277,13 +277,13 @@ pub(super) struct DelayLimiter {
 
 impl DelayLimiter {
     /// Counts a request. A request that arrives too early does not delay the next request.
-    pub(super) fn check(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
+    pub(super) fn check(&self, now_ms: i64, delay: Duration) -> Result<(), EarlyRequest> {
         // The gap is measured from the previous request, even if that request was refused.
         let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
         self.bucket.take(now_ms, rate(delay)).map_err(|wait| {
             let gap_ms = now_ms.saturating_sub(before_ms);
             let gap = Duration::from_millis(u64::try_from(gap_ms).unwrap_or_default());
-            TooSoon { gap, wait }
+            EarlyRequest { gap, wait }
         })
     }
 }

@@ -35,7 +35,11 @@ pub(super) fn exempt(reason: PassReason) -> &'static str {
 }
 
 /// Describes whether the rules of a file allow a path.
-pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Option<&str>) -> String {
+pub(super) fn describe(
+    file: &RobotsTxt,
+    permission: &Permission<'_>,
+    read_as: Option<&str>,
+) -> String {
     let Some(group_line) = permission.group_line() else {
         return "No group in robots.txt applies to the robot, so the path is allowed.".to_owned();
     };
@@ -60,7 +64,7 @@ pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Optio
 }
 
 /// Describes why the site refuses a robot although the file allows the path.
-pub(super) fn refused(reason: RefusalReason) -> String {
+pub(super) fn describe_refusal(reason: RefusalReason) -> String {
     match reason {
         RefusalReason::Purpose(purpose) => format!(
             "The site refuses all robots with the purpose {purpose}, regardless of robots.txt."
@@ -70,12 +74,12 @@ pub(super) fn refused(reason: RefusalReason) -> String {
 }
 
 /// Describes why robot heaven is refused for a robot that the site refuses completely.
-pub(super) fn refused_heaven(breach: &Breach) -> String {
+pub(super) fn describe_heaven_refusal(breach: &Breach) -> String {
     format!("Robot heaven is refused too: {breach}.")
 }
 
 /// Describes the response to a violation.
-pub(super) fn said(answer: Answer, settings: Enforcement) -> String {
+pub(super) fn describe_response(answer: Answer, settings: Enforcement) -> String {
     match answer {
         Answer::Pass if settings.rules == EnforcementMode::On => {
             "The request passes and is counted, because robots_txt.refusal is pass.".to_owned()

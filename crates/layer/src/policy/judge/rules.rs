@@ -9,7 +9,7 @@ use crate::policy::{
     decision::{Effect, NormalizedRequest, Trace},
     judgement::NonDecidingMatches,
     load::LoadGate,
-    rule::named,
+    rule::label,
 };
 
 use super::Site;
@@ -63,7 +63,7 @@ fn judge_rule<'p>(
 ) -> Option<&'p Effect> {
     let mismatch = rule.mismatch(asked, visitor);
     trace.step("rule", || {
-        let named = capitalised(&named(rule));
+        let named = capitalised(&label(rule));
         let reason = || {
             let reason = rule.scope.sender.reason(visitor.sender, &rule.scope.places);
             reason.map_or_else(String::new, |reason| format!(", because {reason}"))

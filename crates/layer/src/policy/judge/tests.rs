@@ -151,7 +151,7 @@ fn the_host_is_needed_if_a_setting_depends_on_it() {
             true,
         ),
     ] {
-        assert_eq!(policy.build().unwrap().asks_for_host(), expected);
+        assert_eq!(policy.build().unwrap().depends_on_host(), expected);
     }
 }
 

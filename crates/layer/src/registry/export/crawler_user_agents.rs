@@ -36,7 +36,7 @@ pub fn write_crawler_user_agents<R: Borrow<Robot>>(robots: &[R]) -> Exported {
         let robot = robot.borrow();
         let said: Vec<String> = robot.patterns.iter().filter_map(expression).collect();
         if said.len() < robot.patterns.len() {
-            exported.leave_out(robot, "with an expression that other programs cannot read");
+            exported.omit(robot, "with an expression that other programs cannot read");
         }
         exported.robots += usize::from(!said.is_empty());
         entries.extend(branches(said).into_iter().map(|text| entry(robot, text)));

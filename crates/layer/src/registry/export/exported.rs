@@ -57,7 +57,7 @@ impl Exported {
     }
 
     /// Appends comments about the omitted robots to the text.
-    pub(crate) fn remarked(mut self) -> Self {
+    pub(crate) fn with_comments(mut self) -> Self {
         let mut remarks = String::new();
         for (reason, ids) in self.ids_by_reason() {
             // Writing to a string cannot fail.
@@ -78,7 +78,7 @@ impl Exported {
         self
     }
 
-    pub(crate) fn leave_out(&mut self, robot: &Robot, reason: &'static str) {
+    pub(crate) fn omit(&mut self, robot: &Robot, reason: &'static str) {
         self.left_out.push(OmittedRobot {
             id: robot.id.clone(),
             reason,
@@ -91,10 +91,10 @@ impl Exported {
         for item in robots {
             let robot: &Robot = item.borrow();
             match robot.status {
-                Status::Quarantined { .. } => self.leave_out(robot, "in quarantine"),
-                _ if robot.purpose == Purpose::Shared => self.leave_out(robot, "shared by people"),
+                Status::Quarantined { .. } => self.omit(robot, "in quarantine"),
+                _ if robot.purpose == Purpose::Shared => self.omit(robot, "shared by people"),
                 _ if robot.is_active() => active.push(item),
-                _ => self.leave_out(robot, "without a pattern"),
+                _ => self.omit(robot, "without a pattern"),
             }
         }
         active

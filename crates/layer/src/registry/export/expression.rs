@@ -37,7 +37,7 @@ impl Expression {
     /// Returns `None` if the pattern is an invalid regular expression, or one that PCRE cannot
     /// express, such as an expression with Unicode classes or half boundaries.
     #[must_use]
-    pub fn of(pattern: &Pattern) -> Option<Self> {
+    pub fn from_pattern(pattern: &Pattern) -> Option<Self> {
         let (before, behind) = match pattern.kind {
             PatternKind::Token => (BEFORE_TOKEN, BEHIND_TOKEN),
             PatternKind::Prefix => ("^", ""),
@@ -45,11 +45,11 @@ impl Expression {
             PatternKind::Exact => ("^", "$"),
             PatternKind::Regex => return Self::of_regex(&pattern.text),
         };
-        Some(Self::around(before, pattern.text.as_bytes(), behind, true))
+        Some(Self::literal(before, pattern.text.as_bytes(), behind, true))
     }
 
     /// Returns the expression for a literal, preceded and followed by the given expressions.
-    pub(crate) fn around(before: &str, literal: &[u8], behind: &str, is_caseless: bool) -> Self {
+    pub(crate) fn literal(before: &str, literal: &[u8], behind: &str, is_caseless: bool) -> Self {
         let mut text = before.to_owned();
         for &byte in literal {
             push_byte(&mut text, byte);
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     fn of(kind: PatternKind, text: &str) -> (String, bool) {
-        let expression = Expression::of(&Pattern::new(kind, text)).unwrap();
+        let expression = Expression::from_pattern(&Pattern::new(kind, text)).unwrap();
         (expression.text, expression.is_caseless)
     }
 
@@ -363,7 +363,7 @@ mod tests {
     fn inexpressible_patterns_are_not_converted() {
         for text in [r"(?u:\b)acme", r"\b{start}acme", "(unclosed", "(?=a)"] {
             assert_eq!(
-                Expression::of(&Pattern::new(PatternKind::Regex, text)),
+                Expression::from_pattern(&Pattern::new(PatternKind::Regex, text)),
                 None,
                 "{text}"
             );

@@ -84,7 +84,7 @@ fn write_map<R: Borrow<Robot>>(
                 written.insert((&robot.source, &robot.id));
                 exported.text.push_str(&line);
             }
-            Err(reason) => exported.leave_out(robot, reason),
+            Err(reason) => exported.omit(robot, reason),
         }
     }
     exported.robots = written.len();

@@ -32,7 +32,7 @@ pub fn write_matomo<R: Borrow<Robot>>(robots: &[R]) -> Exported {
         let joined = said.join("|");
         let fits = joined.len() + MAX_BOUNDARY_BYTES <= MAX_BYTES;
         if said.len() < robot.patterns.len() || !fits {
-            exported.leave_out(robot, "with an expression that other programs cannot read");
+            exported.omit(robot, "with an expression that other programs cannot read");
         }
         if !said.is_empty() && fits {
             exported.robots += 1;
@@ -72,10 +72,10 @@ fn expression(pattern: &Pattern) -> Option<String> {
         return Some(inner.to_owned());
     }
     if pattern.kind == PatternKind::Token {
-        let token = Expression::around("", pattern.text.as_bytes(), BEHIND_TOKEN, true);
+        let token = Expression::literal("", pattern.text.as_bytes(), BEHIND_TOKEN, true);
         return Some(token.as_str().to_owned());
     }
-    let expression = Expression::of(pattern)?;
+    let expression = Expression::from_pattern(pattern)?;
     Some(if expression.is_caseless() {
         expression.as_str().to_owned()
     } else {

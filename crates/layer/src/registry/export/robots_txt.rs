@@ -21,7 +21,7 @@ pub fn write_robots_txt<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     for robot in exported.active(robots) {
         let robot = robot.borrow();
         match robot.token() {
-            Err(reason) => exported.leave_out(robot, reason.as_str()),
+            Err(reason) => exported.omit(robot, reason.as_str()),
             Ok(token) => {
                 let token = token.as_str();
                 exported.robots += 1;

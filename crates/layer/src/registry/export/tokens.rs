@@ -24,7 +24,7 @@ pub(super) fn tokens<'r, R: Borrow<Robot>>(
         let (fit, unfit): (Vec<&Pattern>, Vec<_>) =
             robot.patterns.iter().partition(|pattern| is_token(pattern));
         if !unfit.is_empty() {
-            exported.leave_out(
+            exported.omit(
                 robot,
                 "with a pattern that is not a token of at least four letters",
             );

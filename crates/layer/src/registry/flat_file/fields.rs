@@ -55,7 +55,7 @@ pub(super) fn unglue(name: &str, value: &str, mut take: impl FnMut(&str, &str)) 
 }
 
 /// Splits a field name into its base and its trailing number: `useragent2` has number 2.
-pub(super) fn numbered(name: &str) -> (&str, usize) {
+pub(super) fn split_number(name: &str) -> (&str, usize) {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name
         .get(base.len()..)
@@ -110,7 +110,7 @@ fn find_robot(value: &str, from: usize) -> Option<usize> {
 
 fn is_in_schema(name: &str) -> bool {
     name.strip_prefix("robot-")
-        .is_some_and(|name| SCHEMA.contains(&numbered(name).0))
+        .is_some_and(|name| SCHEMA.contains(&split_number(name).0))
 }
 
 #[cfg(test)]
@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn numbers_are_split_off_names() {
-        assert_eq!(numbered("robot-useragent2"), ("robot-useragent", 2));
-        assert_eq!(numbered("robot-useragent"), ("robot-useragent", 1));
-        assert_eq!(numbered("x99999999999999999999999"), ("x", 1));
+        assert_eq!(split_number("robot-useragent2"), ("robot-useragent", 2));
+        assert_eq!(split_number("robot-useragent"), ("robot-useragent", 1));
+        assert_eq!(split_number("x99999999999999999999999"), ("x", 1));
     }
 }

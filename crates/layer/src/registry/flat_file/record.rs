@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::registry::text::{cut, decode};
 
-use super::fields::{field, numbered, unglue};
+use super::fields::{field, split_number, unglue};
 
 /// Maximum number of bytes of a value; the rest is ignored.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
@@ -80,7 +80,7 @@ impl Record {
     }
 
     /// Returns the value of a field with the given number.
-    pub(super) fn of_number(&self, name: &str, number: usize) -> Option<&str> {
+    pub(super) fn numbered_value(&self, name: &str, number: usize) -> Option<&str> {
         self.all(name)
             .find(|&(found, _)| found == number)
             .map(|(_, value)| value)
@@ -97,7 +97,7 @@ impl Record {
     /// Adds a field. Of several fields with the same name and number, the first non-empty field is
     /// used.
     fn push(&mut self, name: &str, value: &str) {
-        let (base, number) = kind_of_number(name).unwrap_or_else(|| numbered(name));
+        let (base, number) = kind_of_number(name).unwrap_or_else(|| split_number(name));
         let Some(&name) = KEPT.iter().find(|&&kept| kept == base) else {
             return;
         };
@@ -195,7 +195,7 @@ impl Reader {
 
 /// Parses `robot-useragent2-kind` as `robot-useragent-kind` with number 2.
 fn kind_of_number(name: &str) -> Option<(&str, usize)> {
-    let (base, number) = numbered(name.strip_suffix("-kind")?);
+    let (base, number) = split_number(name.strip_suffix("-kind")?);
     (base == "robot-useragent").then_some(("robot-useragent-kind", number))
 }
 

@@ -131,8 +131,8 @@ fn stated_or_derived(record: &Record) -> Result<Vec<Pattern>, String> {
     let mut first_error = None;
     for (number, value) in record.all("robot-useragent").take(MAX_LIST) {
         let kind = record
-            .of_number("robot-useragent-kind", number)
-            .or_else(|| record.of_number("robot-useragent-kind", 1));
+            .numbered_value("robot-useragent-kind", number)
+            .or_else(|| record.numbered_value("robot-useragent-kind", 1));
         match kind {
             Some(kind) => add(&mut patterns, stated_useragent(kind, value)?),
             None => match normalise_clean(&clean_useragent(value)) {

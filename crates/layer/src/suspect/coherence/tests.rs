@@ -252,7 +252,7 @@ fn missing_headers_and_rare_browsers_make_no_suspect() {
         ("changed order", page.iter().rev().copied().collect()),
     ] {
         let found = BrowserCheck::new().judge(&request("GET", "/", &lines), TLS);
-        assert!(!found.are_suspect(), "{who}: {found}");
+        assert!(!found.is_suspect(), "{who}: {found}");
     }
     let newer = CHROME.replace("156", "170");
     let newer = with(&chrome(CHROME_PAGE, &[]), "user-agent", &newer);
@@ -365,7 +365,7 @@ fn tools_with_a_browser_user_agent_are_suspect_on_their_first_request() {
         ] {
             for transport in [DIRECT, TLS] {
                 let found = BrowserCheck::new().judge(&request("GET", "/", &lines), transport);
-                assert!(found.are_suspect(), "{tool} as {user_agent}: {found}");
+                assert!(found.is_suspect(), "{tool} as {user_agent}: {found}");
                 let weights = found.iter().map(Reason::weight);
                 assert!(weights.count() > 1, "{tool}: only one reason");
             }
@@ -448,7 +448,7 @@ fn connection_is_checked_until_a_request_has_no_reasons() {
         let sender = sender.parse().ok();
         let transport = Transport { sender, ..DIRECT };
         let found = coherence.judge(&request("GET", "/", lines), transport);
-        found.are_suspect()
+        found.is_suspect()
     };
     let (page, bare) = (chrome(CHROME_PAGE, &[]), [("user-agent", CHROME)]);
     assert!(judged(&bare, "192.0.2.1:5"));
@@ -464,7 +464,7 @@ fn connection_is_checked_until_a_request_has_no_reasons() {
     assert!(!judged(&page, "192.0.2.1:0"));
     assert!(judged(&bare, "192.0.2.1:0"));
     let explained = coherence.explain(&request("GET", "/", &bare), DIRECT);
-    assert!(explained.reasons.are_suspect());
+    assert!(explained.reasons.is_suspect());
 }
 
 #[test]
@@ -538,23 +538,39 @@ proptest! {
 fn programs_are_distinguished_by_all_known_properties() {
     let at = |text: &str| text.parse::<SocketAddr>().unwrap();
     let keys = [
-        sender_key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/152"), || 5 << 32),
-        sender_key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/152"), || 6 << 32),
-        sender_key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/151"), || 5 << 32),
-        sender_key(at("192.0.2.1:5"), AgentKey::of(b"Chrome/152"), || 5 << 32),
-        sender_key(at("192.0.2.1:6"), AgentKey::of(b"Chrome/152"), || 5 << 32),
-        sender_key(at("192.0.2.2:5"), AgentKey::of(b"Chrome/152"), || 5 << 32),
-        sender_key(at("[2001:db8::1]:5"), AgentKey::of(b"Chrome/152"), || {
+        sender_key(at("192.0.2.1:0"), AgentKey::parse(b"Chrome/152"), || {
+            5 << 32
+        }),
+        sender_key(at("192.0.2.1:0"), AgentKey::parse(b"Chrome/152"), || {
+            6 << 32
+        }),
+        sender_key(at("192.0.2.1:0"), AgentKey::parse(b"Chrome/151"), || {
+            5 << 32
+        }),
+        sender_key(at("192.0.2.1:5"), AgentKey::parse(b"Chrome/152"), || {
+            5 << 32
+        }),
+        sender_key(at("192.0.2.1:6"), AgentKey::parse(b"Chrome/152"), || {
+            5 << 32
+        }),
+        sender_key(at("192.0.2.2:5"), AgentKey::parse(b"Chrome/152"), || {
             5 << 32
         }),
         sender_key(
+            at("[2001:db8::1]:5"),
+            AgentKey::parse(b"Chrome/152"),
+            || 5 << 32,
+        ),
+        sender_key(
             at("[2001:db8:0:1::]:5"),
-            AgentKey::of(b"Chrome/152"),
+            AgentKey::parse(b"Chrome/152"),
             || 5 << 32,
         ),
     ];
     let apart: BTreeSet<_> = keys.into_iter().collect();
     assert_eq!(apart.len(), keys.len());
-    let again = sender_key(at("192.0.2.1:5"), AgentKey::of(b"Chrome/152"), || 7 << 32);
+    let again = sender_key(at("192.0.2.1:5"), AgentKey::parse(b"Chrome/152"), || {
+        7 << 32
+    });
     assert_eq!(again, keys[3], "same connection, same program");
 }

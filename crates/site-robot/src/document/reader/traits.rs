@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        around::{is_article_text, is_beside, named},
+        around::{is_article_text, is_secondary, part_from_name},
         attributes::{Attribute, is_html_space},
         open::{Part, Traits},
         structure::Mark,
@@ -102,13 +102,14 @@ impl Reader<'_> {
             return None;
         }
         let class = self.attributes.text(Attribute::Class);
-        let values = [class, self.attributes.text(Attribute::Id)].map(|it| it.and_then(named));
+        let values =
+            [class, self.attributes.text(Attribute::Id)].map(|it| it.and_then(part_from_name));
         let mut named = values.iter().flatten().copied();
         // A classification by class or id takes precedence if it is certain.
         match named.clone().find(|part| part.is_sure()) {
             Some(sure) => Some(sure),
             None if self.is_article_text() => Some(Part::ArticleText),
-            None if is_box(name) && class.is_some_and(is_beside) => Some(Part::Beside),
+            None if is_box(name) && class.is_some_and(is_secondary) => Some(Part::Beside),
             None => named.next(),
         }
     }

@@ -13,16 +13,16 @@ use crate::filter::{
     CommandLine, MimeTypes, Resource, Source, Step, Work,
     content::Content,
     pattern::Pattern,
-    sniff::{is_untold, sniff},
+    sniff::{is_unspecified, sniff},
 };
 
-use super::context::{FunctionContext, StepResult, change, nothing};
+use super::context::{FunctionContext, StepResult, change_step, no_op_step};
 
 /// Validates the regex cache size, which has no effect because patterns are compiled once, together
 /// with the filter.
 pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> StepResult {
     making.parameters.number("cache-size")?;
-    Ok(nothing())
+    Ok(no_op_step())
 }
 
 /// Builds a step that reads the MIME types file.
@@ -35,7 +35,7 @@ pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> StepResult {
         }
         making.state.types = Some(Arc::new(types));
     }
-    Ok(nothing())
+    Ok(no_op_step())
 }
 
 /// Builds a step that assigns a fixed value or the value of another source.
@@ -45,13 +45,13 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> StepResult {
     match (parameters.optional("value"), parameters.optional("src")) {
         (Some(value), None) => {
             let value = value.to_owned();
-            Ok(change(move |work| {
+            Ok(change_step(move |work| {
                 work.resource.assign(&to, value.as_str());
             }))
         }
         (None, Some(source)) => {
-            let from = Source::named(source);
-            Ok(change(move |work| {
+            let from = Source::from_name(source);
+            Ok(change_step(move |work| {
                 match work.resource.source(&from).map(Cow::into_owned) {
                     Some(value) => work.resource.assign(&to, value),
                     // A previous value must not be mistaken for the value of an empty source.
@@ -67,23 +67,23 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> StepResult {
 /// Builds a step that removes the value of a source.
 pub(super) fn clear(making: &mut FunctionContext<'_>) -> StepResult {
     let source = making.parameters.source("src")?;
-    Ok(change(move |work| work.resource.clear(&source)))
+    Ok(change_step(move |work| work.resource.clear(&source)))
 }
 
 /// Builds a step that derives the type from the file name extension.
 pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
-    let from = Source::named(making.parameters.optional("src").unwrap_or("path"));
+    let from = Source::from_name(making.parameters.optional("src").unwrap_or("path"));
     let Some(types) = making.state.types.clone() else {
         making.warn(
             "no media types are loaded: the filter needs a Setup fn=setup-type-by-extension with a \
              readable file",
         );
-        return nothing();
+        return no_op_step();
     };
-    let to = Source::named("type");
-    change(move |work| {
+    let to = Source::from_name("type");
+    change_step(move |work| {
         let name = work.resource.source(&from);
-        if let Some(media_type) = name.and_then(|name| types.of_name(&name)) {
+        if let Some(media_type) = name.and_then(|name| types.for_name(&name)) {
             work.resource.assign(&to, media_type);
         }
     })
@@ -113,7 +113,7 @@ fn generate_by(
     let pattern = pattern(parameters.required("match")?)?;
     let to = parameters.source("dst")?;
     let value = parameters.required("value")?.to_owned();
-    Ok(change(move |work| {
+    Ok(change_step(move |work| {
         if pattern.matches(work.resource, &source) {
             work.resource.assign(&to, value.as_str());
             // At the `Generate` stage, a destination is also an attribute of the description
@@ -128,8 +128,8 @@ fn generate_by(
 /// Builds a step that sets the source `md5` to the checksum of the received body.
 pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     making.state.has_md5 = true;
-    let to = Source::named("md5");
-    change(move |work| {
+    let to = Source::from_name("md5");
+    change_step(move |work| {
         if let Some(content) = work.resource.content().map(Arc::clone) {
             work.resource.assign(&to, content.md5());
         }
@@ -138,10 +138,10 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
 
 /// Builds a step that sets the expiration date of the description.
 pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
-    let from = Source::named("expires");
+    let from = Source::from_name("expires");
     let to = making.parameters.optional("dst").unwrap_or("rd-expires");
-    let to = Source::named(to);
-    change(move |work| {
+    let to = Source::from_name(to);
+    change_step(move |work| {
         let now = instant(work.now_ms);
         let said = work.resource.source(&from);
         let said = said.and_then(|value| httpdate::parse_http_date(value.trim()).ok());
@@ -157,8 +157,8 @@ pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
 /// Builds a step that sets the creation date of the description.
 pub(super) fn last_modified(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let to = making.parameters.optional("dst");
-    let to = Source::named(to.unwrap_or("rd-last-modified"));
-    change(move |work| {
+    let to = Source::from_name(to.unwrap_or("rd-last-modified"));
+    change_step(move |work| {
         let now = httpdate::fmt_http_date(instant(work.now_ms));
         work.resource.assign(&to, now);
     })
@@ -189,7 +189,7 @@ fn three_months_after(now: SystemTime) -> SystemTime {
 pub(super) fn convert(making: &mut FunctionContext<'_>) -> StepResult {
     let wanted = making.parameters.required("type")?;
     let wanted = wanted.trim().to_ascii_lowercase();
-    Ok(change(move |work| {
+    Ok(change_step(move |work| {
         if let Some(media_type) = type_to_convert(&wanted, work.resource) {
             convert_from(&media_type, work);
         }
@@ -202,14 +202,14 @@ fn type_to_convert(wanted: &str, resource: &Resource) -> Option<String> {
     if wanted != "unknown" {
         return media_type.filter(|it| it == wanted);
     }
-    if !is_untold(media_type.as_deref()) {
+    if !is_unspecified(media_type.as_deref()) {
         return None;
     }
     sniff(resource.body()).map(str::to_owned)
 }
 
 fn convert_from(media_type: &str, work: &mut Work<'_>) {
-    let to = Source::named("type");
+    let to = Source::from_name("type");
     let Some(content) = work.resource.content().map(Arc::clone) else {
         return;
     };

@@ -116,13 +116,13 @@ impl<'a> FunctionContext<'a> {
 pub(super) struct MediaType(Option<String>);
 
 impl MediaType {
-    pub(super) fn of(making: &FunctionContext<'_>) -> Self {
+    pub(super) fn from_parameters(making: &FunctionContext<'_>) -> Self {
         let named = making.parameters.optional("type");
         Self(named.map(|it| it.trim().to_ascii_lowercase()))
     }
 
     /// Returns `true` if a resource has the required media type.
-    pub(super) fn fits(&self, resource: &Resource) -> bool {
+    pub(super) fn matches(&self, resource: &Resource) -> bool {
         let Some(wanted) = &self.0 else {
             return true;
         };
@@ -136,30 +136,30 @@ impl MediaType {
         let Some(wanted) = &self.0 else {
             return true;
         };
-        types.of_name(link).is_none_or(|known| known == wanted)
+        types.for_name(link).is_none_or(|known| known == wanted)
     }
 }
 
 /// Returns a step that either denies a resource with a reason or lets it pass.
-pub(super) fn test(
+pub(super) fn test_step(
     run: impl Fn(&mut Work<'_>) -> Result<(), String> + Send + Sync + 'static,
 ) -> Box<dyn Step> {
     Box::new(Closure(run))
 }
 
 /// Returns a step that changes the resource and never denies it.
-pub(super) fn change(run: impl Fn(&mut Work<'_>) + Send + Sync + 'static) -> Box<dyn Step> {
-    test(move |work| {
+pub(super) fn change_step(run: impl Fn(&mut Work<'_>) + Send + Sync + 'static) -> Box<dyn Step> {
+    test_step(move |work| {
         run(work);
         Ok(())
     })
 }
 
 /// Returns a step that adds to the description of a resource.
-pub(super) fn describe(
+pub(super) fn describe_step(
     run: impl Fn(&Resource, &mut ResourceDescription) + Send + Sync + 'static,
 ) -> Box<dyn Step> {
-    change(move |work| {
+    change_step(move |work| {
         if let Some(description) = work.description.as_deref_mut() {
             run(work.resource, description);
         }
@@ -167,8 +167,8 @@ pub(super) fn describe(
 }
 
 /// Returns a step that has no effect, for functions that are evaluated at compile time.
-pub(super) fn nothing() -> Box<dyn Step> {
-    change(|_| {})
+pub(super) fn no_op_step() -> Box<dyn Step> {
+    change_step(|_| {})
 }
 
 struct Closure<F>(F);

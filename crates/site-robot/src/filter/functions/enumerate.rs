@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use crate::document::{Page, urls_in_text};
 use crate::filter::{FoundLink, MimeTypes};
 
-use super::context::{FunctionContext, MediaType, StepResult, change};
+use super::context::{FunctionContext, MediaType, StepResult, change_step};
 
 /// Default maximum number of links per resource.
 const DEFAULT_MAX: usize = 1024;
@@ -36,9 +36,9 @@ pub(super) fn urls(making: &mut FunctionContext<'_>) -> StepResult {
     let (max, media_type) = limits(making)?;
     let types = making.state.types.clone();
     let types = types.unwrap_or_else(|| Arc::new(MimeTypes::parse(TYPES)));
-    Ok(change(move |work| {
+    Ok(change_step(move |work| {
         let resource = &*work.resource;
-        let page = resource.page().filter(|_| media_type.fits(resource));
+        let page = resource.page().filter(|_| media_type.matches(resource));
         if let Some((links, page)) = work.links.as_deref_mut().zip(page) {
             let wanted = page.links.iter();
             let wanted = wanted.filter(|link| media_type.may_be_of(&link.url, &types));
@@ -56,10 +56,10 @@ pub(super) fn urls(making: &mut FunctionContext<'_>) -> StepResult {
 pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> StepResult {
     // Sun's reference does not list a `type` parameter but uses one in an example (chapter 45).
     let (max, media_type) = limits(making)?;
-    Ok(change(move |work| {
+    Ok(change_step(move |work| {
         let resource = &*work.resource;
         let links = work.links.as_deref_mut();
-        let Some(links) = links.filter(|_| media_type.fits(resource)) else {
+        let Some(links) = links.filter(|_| media_type.matches(resource)) else {
             return;
         };
         match resource.page().map(Page::text) {
@@ -71,7 +71,7 @@ pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> StepResult {
 
 fn limits(making: &FunctionContext<'_>) -> Result<(usize, MediaType), String> {
     let max = making.parameters.size("max")?.unwrap_or(DEFAULT_MAX);
-    Ok((max, MediaType::of(making)))
+    Ok((max, MediaType::from_parameters(making)))
 }
 
 /// Adds distinct links, at most `max` per directive.

@@ -5,7 +5,7 @@ use crate::filter::{CommandLine, Parameters, Source, Step, StepOutcome, Work, qu
 use robot_detection_store::description::{ResourceDescription, name};
 
 use super::{
-    context::{FunctionContext, MediaType, StepResult, describe},
+    context::{FunctionContext, MediaType, StepResult, describe_step},
     soif,
 };
 
@@ -59,9 +59,9 @@ const LOWEST: u64 = 6;
 /// Builds a step that creates attributes from the title and META tags.
 pub(super) fn meta(making: &mut FunctionContext<'_>) -> StepResult {
     let max_bytes = making.parameters.size("truncate")?.unwrap_or(usize::MAX);
-    let media_type = MediaType::of(making);
-    Ok(describe(move |resource, description| {
-        if let Some(page) = resource.page().filter(|_| media_type.fits(resource)) {
+    let media_type = MediaType::from_parameters(making);
+    Ok(describe_step(move |resource, description| {
+        if let Some(page) = resource.page().filter(|_| media_type.matches(resource)) {
             describe_meta(page, description, max_bytes);
         }
     }))
@@ -111,9 +111,9 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> StepResult {
     let mappings = mappings(making.parameters.required("src")?)?;
     let sources = mappings.into_iter();
     let sources: Vec<_> = sources
-        .map(|(from, to)| (Source::named(&from), to))
+        .map(|(from, to)| (Source::from_name(&from), to))
         .collect();
-    Ok(describe(move |resource, description| {
+    Ok(describe_step(move |resource, description| {
         for (source, name) in &sources {
             if let Some(value) = resource.source(source) {
                 description.set(name, value);
@@ -152,7 +152,7 @@ pub(super) fn copy(making: &mut FunctionContext<'_>) -> StepResult {
     let to = parameters.required("dst")?.to_owned();
     let max_chars = parameters.size("truncate")?;
     let is_clean = parameters.boolean("clean")?;
-    Ok(describe(move |_, description| {
+    Ok(describe_step(move |_, description| {
         let value = description.value(&from).map(|value| match max_chars {
             Some(max) if is_clean => whole_words(value, max).to_owned(),
             Some(max) => first_chars(value, max).to_owned(),
@@ -172,7 +172,7 @@ pub(super) fn rename(making: &mut FunctionContext<'_>) -> StepResult {
             "src={name:?} contains no new name; write \"old->new\""
         ));
     }
-    Ok(describe(move |_, description| {
+    Ok(describe_step(move |_, description| {
         for (from, to) in &mappings {
             if let Some(value) = description.remove(from) {
                 description.set(to, value);
@@ -215,10 +215,10 @@ pub(super) fn full_text(making: &mut FunctionContext<'_>) -> StepResult {
         ContentSelection::All => '\n',
         ContentSelection::Main => '\t',
     };
-    Ok(describe(move |resource, description| {
+    Ok(describe_step(move |resource, description| {
         if let Some(page) = resource.page() {
-            let matter = page.matter(part, resource.url());
-            let told = matter.told(between_cells, max_chars);
+            let matter = page.content_tree(part, resource.url());
+            let told = matter.marked(between_cells, max_chars);
             set(description, &to, &told.text);
             if to == name::FULL_TEXT {
                 set(description, name::MARKS, &told.marks);
@@ -239,11 +239,11 @@ pub(super) fn first_text(making: &mut FunctionContext<'_>) -> StepResult {
     let max_bytes = parameters.size("truncate")?;
     let skips_headings = parameters.boolean("skip-headings")?;
     let wants_sentence = parameters.boolean("sentence")?;
-    let media_type = MediaType::of(making);
+    let media_type = MediaType::from_parameters(making);
     // Each character has at least one byte, so this number of characters is enough.
     let max_chars = max_bytes.unwrap_or(usize::MAX - 1);
-    Ok(describe(move |resource, description| {
-        if !media_type.fits(resource) {
+    Ok(describe_step(move |resource, description| {
+        if !media_type.matches(resource) {
             return;
         }
         let text = match resource.page() {
@@ -277,7 +277,7 @@ pub(super) fn headings(making: &mut FunctionContext<'_>) -> StepResult {
     let max_level = u8::try_from(level).unwrap_or(6);
     let max_bytes = making.parameters.size("truncate")?.unwrap_or(usize::MAX);
     let part = part(&making.parameters)?;
-    Ok(describe(move |resource, description| {
+    Ok(describe_step(move |resource, description| {
         if let Some(page) = resource.page() {
             let contents = match part {
                 ContentSelection::All => contents(page.headings(max_level), max_bytes),

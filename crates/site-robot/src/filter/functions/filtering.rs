@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::filter::{
     FileErrors, FilterRules, LogType, RuleVerdict, Source, Stage, Step, StepOutcome, Work,
     pattern::{Pattern, shown},
-    quoted, unknown,
+    quoted, unknown_word,
 };
 
-use super::context::{FunctionContext, StepResult, nothing, test};
+use super::context::{FunctionContext, StepResult, no_op_step, test_step};
 
 /// Builds a test that compares a source with an exact value.
 pub(super) fn exact(making: &mut FunctionContext<'_>) -> StepResult {
@@ -101,18 +101,18 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> StepResult {
     let max = making.parameters.number("value")?.unwrap_or_default();
     let names = ["hosts", "objects", "depth", "content-length"];
     Ok(match source.name() {
-        "hosts" => test(move |work| {
+        "hosts" => test_step(move |work| {
             let host = work.resource.host_and_port();
             ensure(work.run.count_host(host, max), || {
                 format!("host {host:?} exceeds the limit of {max} hosts")
             })
         }),
-        "objects" => test(move |work| {
+        "objects" => test_step(move |work| {
             ensure(work.run.count_object(max), || {
                 format!("the limit of {max} objects has been reached")
             })
         }),
-        "depth" => test(move |work| {
+        "depth" => test_step(move |work| {
             let depth = work.resource.depth();
             ensure(u64::from(depth) <= max, || {
                 format!("depth {depth} is more than {max}")
@@ -120,12 +120,12 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> StepResult {
         }),
         // Sun's reference does not list this source, but uses it in an example, in KiB.
         "content-length" => length(making, max),
-        other => return Err(unknown("source for filter-by-max", other, names)),
+        other => return Err(unknown_word("source for filter-by-max", other, names)),
     })
 }
 
 fn length(making: &mut FunctionContext<'_>, max: u64) -> Box<dyn Step> {
-    let step = test(move |work| {
+    let step = test_step(move |work| {
         let length = work.resource.received().map_or(0, |it| it.body.len());
         ensure((length as u64).div_ceil(1024) <= max, || {
             format!("content-length {length} exceeds {max} KiB")
@@ -137,7 +137,7 @@ fn length(making: &mut FunctionContext<'_>, max: u64) -> Box<dyn Step> {
     making.warn("content-length is known only after retrieval; the test runs at Data");
     let later = making.compiled(step, false);
     making.state.deferred.push(later);
-    nothing()
+    no_op_step()
 }
 
 fn ensure(is_in: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
@@ -150,8 +150,8 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     if !making.state.has_md5 {
         making.warn("there is no generate-md5 before filter-by-md5; using the body's checksum");
     }
-    let source = Source::named("md5");
-    test(move |work| {
+    let source = Source::from_name("md5");
+    test_step(move |work| {
         let resource = &*work.resource;
         let url = resource.url().as_str();
         let assigned = resource.source(&source);
@@ -164,7 +164,7 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
             return Ok(());
         };
         let reason = format!("md5 {md5:?} was seen in another resource");
-        work.resource.set_better(better);
+        work.resource.set_preferred_url(better);
         Err(reason)
     })
 }
@@ -181,16 +181,16 @@ pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> StepResult {
     } else {
         making.state.rules.get_or_insert_default();
     }
-    Ok(nothing())
+    Ok(no_op_step())
 }
 
 /// Builds a test that applies the filter's rules.
 pub(super) fn process_rules(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let Some(rules) = making.state.rules.clone() else {
         making.warn("no rules to process: the filter has no Setup fn=filterrules-setup");
-        return nothing();
+        return no_op_step();
     };
-    test(move |work| match rules.verdict(work.resource) {
+    test_step(move |work| match rules.verdict(work.resource) {
         RuleVerdict::Included => Ok(()),
         RuleVerdict::Excluded(reason) => Err(reason),
     })
@@ -201,6 +201,10 @@ fn read_log_type(name: &str) -> Result<LogType, String> {
         "verbose" => Ok(LogType::Verbose),
         "normal" => Ok(LogType::Normal),
         "terse" => Ok(LogType::Terse),
-        _ => Err(unknown("logtype", name, ["verbose", "normal", "terse"])),
+        _ => Err(unknown_word(
+            "logtype",
+            name,
+            ["verbose", "normal", "terse"],
+        )),
     }
 }

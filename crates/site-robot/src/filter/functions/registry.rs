@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::filter::{Function, Stage, step::CompiledDirective, unknown};
+use crate::filter::{Function, Stage, step::CompiledDirective, unknown_word};
 
 use super::{
     assigning,
-    context::{FunctionContext, StepResult, nothing},
+    context::{FunctionContext, StepResult, no_op_step},
     enumerate, extraction, filtering,
 };
 
@@ -43,7 +43,7 @@ impl Functions {
     }
 
     /// Compiles a filter directive.
-    pub(in crate::filter) fn make(
+    pub(in crate::filter) fn compile(
         &self,
         making: &mut FunctionContext<'_>,
     ) -> Result<CompiledDirective, String> {
@@ -56,7 +56,7 @@ impl Functions {
             check_once(built_in, making)?;
             ((built_in.make)(making)?, built_in.is_counting)
         } else {
-            return Err(unknown("function", name, self.names()));
+            return Err(unknown_word("function", name, self.names()));
         };
         // All known parameters were queried while the step was being built, so any others are
         // unknown.
@@ -182,5 +182,5 @@ pub(super) const BUILT_IN: [BuiltIn; 30] = [
     at(&[Generate], "extract-html-toc", extraction::headings),
     at(&[Generate], "extract-source", extraction::source),
     at(&[Generate], "harvest-summarizer", extraction::harvest),
-    at(&[Shutdown], "filterrules-shutdown", |_| Ok(nothing())),
+    at(&[Shutdown], "filterrules-shutdown", |_| Ok(no_op_step())),
 ];

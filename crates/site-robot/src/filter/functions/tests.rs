@@ -141,7 +141,7 @@ fn html(body: &str) -> Resource {
 }
 
 fn source(resource: &Resource, name: &str) -> Option<String> {
-    resource.source(&Source::named(name)).map(Into::into)
+    resource.source(&Source::from_name(name)).map(Into::into)
 }
 
 fn reason(passage: &StageOutcome) -> &str {

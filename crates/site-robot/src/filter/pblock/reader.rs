@@ -1,6 +1,6 @@
 //! Line reader that continues after an error.
 
-use crate::filter::{note::Notes, quoted, unknown};
+use crate::filter::{note::Notes, quoted, unknown_word};
 
 use super::{
     Entry, Item, Tag,
@@ -148,7 +148,7 @@ impl Reader<'_> {
         let words = self.block.words.iter().copied();
         let known = words.clone().find(|it| it.eq_ignore_ascii_case(word));
         if known.is_none() {
-            let text = unknown(self.block.what, word, words);
+            let text = unknown_word(self.block.what, word, words);
             self.notes.error(line, text);
         }
         let mut read = pairs(line, rest, self.notes);
@@ -191,7 +191,7 @@ impl Reader<'_> {
         let (name, rest) = inside.split_at(end);
         let tags = self.block.tags.iter().copied();
         let Some(known) = tags.clone().find(|it| it.eq_ignore_ascii_case(name)) else {
-            let text = unknown("block", name, tags);
+            let text = unknown_word("block", name, tags);
             return self.notes.error(line, text);
         };
         let name = known.to_owned();

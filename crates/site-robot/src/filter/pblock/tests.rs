@@ -70,7 +70,7 @@ proptest! {
             (rules.to_string(), rules.notes().to_vec())
         });
         let types = MimeTypes::parse(&text);
-        let _ = types.of_name(&text);
+        let _ = types.for_name(&text);
     }
 }
 

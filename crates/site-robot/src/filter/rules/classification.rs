@@ -8,7 +8,7 @@ use crate::filter::{
     pblock::{self, Block, Entry, Item},
 };
 
-use super::rule::{Comparison, ComparisonResult, refuse_others, required};
+use super::rule::{Comparison, ComparisonResult, reject_unknown_keys, required};
 
 /// Keywords that can start a line in classification.conf.
 const BLOCK: Block = Block {
@@ -94,7 +94,7 @@ impl fmt::Display for ClassificationRules {
 
 fn rule(entry: &Entry, notes: &mut Notes) -> Option<(String, Comparison)> {
     let keys = ["name", "src", "operator", "string"];
-    refuse_others(&entry.pairs, &keys, "Class", notes);
+    reject_unknown_keys(&entry.pairs, &keys, "Class", notes);
     let name = required(entry, "name", notes);
     let comparison = Comparison::read(entry, notes);
     Some((name?.to_owned(), comparison?))

@@ -10,7 +10,7 @@ use crate::filter::{
 };
 
 use super::{
-    rule::refuse_others,
+    rule::reject_unknown_keys,
     site::{Decision, Host, Rules, Site, StartingPoint},
 };
 
@@ -154,9 +154,9 @@ impl FilterRules {
 
     fn open(&mut self, tag: &Tag, notes: &mut Notes) {
         if tag.name != "Site" {
-            return refuse_others(&tag.pairs, &[], &tag.name, notes);
+            return reject_unknown_keys(&tag.pairs, &[], &tag.name, notes);
         }
-        refuse_others(&tag.pairs, &["name"], "Site", notes);
+        reject_unknown_keys(&tag.pairs, &["name"], "Site", notes);
         let name = tag.value("name").unwrap_or_default().to_owned();
         if name.is_empty() || self.sites.iter().any(|site| site.name == name) {
             let text = "the site has no unique name; write <Site name=\"…\">";

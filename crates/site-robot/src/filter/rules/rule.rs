@@ -5,7 +5,7 @@ use crate::filter::{
     note::Notes,
     pattern::{Pattern, shown},
     pblock::{Entry, Pair},
-    quoted, unknown,
+    quoted, unknown_word,
 };
 
 /// Operators of rules, including accepted synonyms.
@@ -87,13 +87,13 @@ impl Comparison {
 }
 
 fn read_source(name: &str, entry: &Entry, notes: &mut Notes) -> Option<Source> {
-    let source = Source::named(name);
+    let source = Source::from_name(name);
     // The original console calls this source "MIME type".
     if matches!(source.name(), "mime-type" | "content-type") {
-        return Some(Source::named("type"));
+        return Some(Source::from_name("type"));
     }
     if !SOURCES.contains(&source.name()) {
-        notes.error(entry.line, unknown("source of a rule", name, SOURCES));
+        notes.error(entry.line, unknown_word("source of a rule", name, SOURCES));
         return None;
     }
     Some(source)
@@ -104,7 +104,7 @@ fn read_operator(name: &str, entry: &Entry, notes: &mut Notes) -> Option<&'stati
     let found = known.find(|(known, _)| known.eq_ignore_ascii_case(name.trim()));
     if found.is_none() {
         let names = ["is", "contains", "begins-with", "ends-with", "regex"];
-        notes.error(entry.line, unknown("operator", name, names));
+        notes.error(entry.line, unknown_word("operator", name, names));
     }
     found.map(|(_, operator)| *operator)
 }
@@ -119,11 +119,11 @@ pub(super) fn required<'e>(entry: &'e Entry, key: &str, notes: &mut Notes) -> Op
 }
 
 /// Adds an error for each pair with an unknown key.
-pub(super) fn refuse_others(pairs: &[Pair], keys: &[&str], what: &str, notes: &mut Notes) {
+pub(super) fn reject_unknown_keys(pairs: &[Pair], keys: &[&str], what: &str, notes: &mut Notes) {
     for pair in pairs {
         if !keys.contains(&pair.key.as_str()) {
             let what = format!("parameter of {what}");
-            let text = unknown(&what, &pair.key, keys.iter().copied());
+            let text = unknown_word(&what, &pair.key, keys.iter().copied());
             notes.error(pair.line, text);
         }
     }

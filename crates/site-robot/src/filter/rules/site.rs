@@ -4,7 +4,7 @@ use url::Url;
 
 use crate::filter::{Resource, note::Notes, pblock::Entry, quoted};
 
-use super::rule::{Comparison, ComparisonResult, refuse_others, required};
+use super::rule::{Comparison, ComparisonResult, reject_unknown_keys, required};
 
 /// A site with its hosts, starting points and rules.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +79,7 @@ impl Site {
 impl Host {
     /// Parses a `Host name=…` directive.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
-        refuse_others(&entry.pairs, &["name"], "Host", notes);
+        reject_unknown_keys(&entry.pairs, &["name"], "Host", notes);
         let whole = required(entry, "name", notes)?;
         let (name, with_subdomains) = match whole.strip_prefix("*.") {
             Some(domain) => (domain, true),
@@ -127,7 +127,7 @@ impl StartingPoint {
 
     /// Parses a `Start url=… depth=…` directive.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
-        refuse_others(&entry.pairs, &["url", "depth"], "Start", notes);
+        reject_unknown_keys(&entry.pairs, &["url", "depth"], "Start", notes);
         let url = required(entry, "url", notes)?;
         let point = Self::parse(url, entry.value("depth"));
         point.map_err(|text| notes.error(entry.line, text)).ok()
@@ -145,12 +145,12 @@ impl Rules {
     pub(super) fn add(&mut self, entry: &Entry, notes: &mut Notes) {
         let is_include = behaviour(entry, notes);
         if entry.word == "Otherwise" {
-            refuse_others(&entry.pairs, &["behaviour", "behavior"], "Otherwise", notes);
+            reject_unknown_keys(&entry.pairs, &["behaviour", "behavior"], "Otherwise", notes);
             self.excludes_the_rest = !is_include;
             return;
         }
         let keys = ["src", "operator", "string", "behaviour", "behavior"];
-        refuse_others(&entry.pairs, &keys, "Rule", notes);
+        reject_unknown_keys(&entry.pairs, &keys, "Rule", notes);
         if let Some(comparison) = Comparison::read(entry, notes) {
             let line = entry.line;
             self.rules.push(Rule {

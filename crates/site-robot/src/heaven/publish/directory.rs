@@ -31,15 +31,15 @@ pub(super) struct PublishDirectory {
 
 impl PublishDirectory {
     /// Acquires the lock, and cleans up after an interrupted publication.
-    pub(super) fn take(directory: &Path) -> Result<Self, HeavenError> {
+    pub(super) fn lock(directory: &Path) -> Result<Self, HeavenError> {
         // A symbolic link is resolved to its target directory.
         let heaven = fs::canonicalize(directory).or_else(|_| std::path::absolute(directory));
-        let heaven = heaven.map_err(HeavenError::on("find", directory))?;
+        let heaven = heaven.map_err(HeavenError::io_error("find", directory))?;
         let name = heaven.file_name().and_then(|name| name.to_str());
         let (Some(name), Some(parent)) = (name, heaven.parent()) else {
             return Err(HeavenError::NotOurs(directory.display().to_string()));
         };
-        fs::create_dir_all(parent).map_err(HeavenError::on("create", parent))?;
+        fs::create_dir_all(parent).map_err(HeavenError::io_error("create", parent))?;
         let beside = |suffix: &str| parent.join(format!(".{name}.{suffix}"));
         let places = Self {
             _lock: lock(&beside("lock"), directory)?,
@@ -53,7 +53,7 @@ impl PublishDirectory {
         create(&places.staging)?;
         let mark = places.staging.join(MARK);
         let written = File::create_new(&mark).and_then(|mut file| file.write_all(MARK_TEXT));
-        written.map_err(HeavenError::on("write", &mark))?;
+        written.map_err(HeavenError::io_error("write", &mark))?;
         Ok(places)
     }
 
@@ -62,7 +62,7 @@ impl PublishDirectory {
     fn clear_up(&self) -> Result<(), HeavenError> {
         if !self.heaven.exists() && self.old.exists() {
             fs::rename(&self.old, &self.heaven)
-                .map_err(HeavenError::on("restore", &self.heaven))?;
+                .map_err(HeavenError::io_error("restore", &self.heaven))?;
         }
         remove(&self.staging)?;
         remove(&self.old)
@@ -73,7 +73,7 @@ impl PublishDirectory {
         let mut files = match fs::read_dir(&self.heaven) {
             Ok(files) => files,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(HeavenError::on("read", &self.heaven)(error)),
+            Err(error) => return Err(HeavenError::io_error("read", &self.heaven)(error)),
         };
         if files.next().is_none() || self.heaven.join(MARK).is_file() {
             return Ok(());
@@ -89,14 +89,14 @@ pub fn is_published(directory: &Path) -> bool {
 
 /// Creates a directory, including its parents.
 pub(super) fn create(directory: &Path) -> Result<(), HeavenError> {
-    fs::create_dir_all(directory).map_err(HeavenError::on("create", directory))
+    fs::create_dir_all(directory).map_err(HeavenError::io_error("create", directory))
 }
 
 /// Removes a directory if it exists.
 pub(super) fn remove(directory: &Path) -> Result<(), HeavenError> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(HeavenError::on("remove", directory)(error))
+            Err(HeavenError::io_error("remove", directory)(error))
         }
         _ => Ok(()),
     }
@@ -105,10 +105,10 @@ pub(super) fn remove(directory: &Path) -> Result<(), HeavenError> {
 fn lock(path: &Path, directory: &Path) -> Result<File, HeavenError> {
     let mut options = File::options();
     let file = options.create(true).truncate(false).write(true).open(path);
-    let file = file.map_err(HeavenError::on("open", path))?;
+    let file = file.map_err(HeavenError::io_error("open", path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(HeavenError::Busy(directory.display().to_string())),
-        Err(TryLockError::Error(error)) => Err(HeavenError::on("lock", path)(error)),
+        Err(TryLockError::Error(error)) => Err(HeavenError::io_error("lock", path)(error)),
     }
 }

@@ -9,10 +9,10 @@ use crate::heaven::HeavenError;
 ///
 /// If the system can exchange two directories atomically (Linux), readers always see either the old
 /// or the new tree; on other systems, the directory is missing for an instant.
-pub(super) fn put_in_place(places: &PublishDirectory) -> Result<(), HeavenError> {
+pub(super) fn swap_in(places: &PublishDirectory) -> Result<(), HeavenError> {
     // Syncs before the exchange, so that a power failure cannot leave empty files in place.
     sync(&places.staging);
-    let failed = HeavenError::on("replace", &places.heaven);
+    let failed = HeavenError::io_error("replace", &places.heaven);
     if !places.heaven.exists() {
         fs::rename(&places.staging, &places.heaven).map_err(failed)?;
     } else if exchange(&places.staging, &places.heaven).is_ok() {
@@ -49,7 +49,7 @@ fn verify(places: &PublishDirectory) -> Result<(), HeavenError> {
             let error = other
                 .err()
                 .unwrap_or_else(|| io::ErrorKind::InvalidData.into());
-            Err(HeavenError::on("verify", &start)(error))
+            Err(HeavenError::io_error("verify", &start)(error))
         }
     }
 }

@@ -97,7 +97,7 @@ pub async fn publish(
     directory: &Path,
     settings: &HeavenSettings,
 ) -> Result<PublishReport, HeavenError> {
-    let settings = settings.of_files();
+    let settings = settings.for_files();
     let catalogue = Arc::new(library.catalogue(&settings).await?);
     let begun = (directory.to_owned(), catalogue, settings);
     let work = blocking(directory, move || Work::begin(&begun.0, begun.1, begun.2)).await?;
@@ -153,7 +153,7 @@ async fn make(
         let written = work.staging.tally().written;
         if written >= synced + SYNC_FILES && syncing.as_ref().is_none_or(JoinHandle::is_finished) {
             synced = written;
-            syncing = Some(spawn_blocking(work.staging.syncing()));
+            syncing = Some(spawn_blocking(work.staging.sync_task()));
         }
     }
     for left in making {
@@ -203,14 +203,14 @@ impl WrittenPages {
             }
             let content = Content::new(description);
             let path = settings.page(description.url());
-            let html = page::of_content(&content, catalogue, settings);
+            let html = page::content_page(&content, catalogue, settings);
             files.write(path.as_str(), html.as_bytes())?;
             if settings.has_markdown() {
-                let text = markdown::of_content(&content, catalogue, settings);
+                let text = markdown::content_markdown(&content, catalogue, settings);
                 files.write(&path.markdown(), text.as_bytes())?;
             }
             if told.contains(description.url()) {
-                made.briefs.push(FeedItem::of_content(content));
+                made.briefs.push(FeedItem::from_content(content));
             }
         }
         made.tally = files.tally;
@@ -228,7 +228,7 @@ impl Work {
         let exports = Export::ALL.map(Export::file).into_iter();
         let exports = exports.map(|file| staging.stream(file));
         let exports = exports.collect::<Result<_, HeavenError>>()?;
-        let told = files::told(&catalogue);
+        let told = files::listed_urls(&catalogue);
         Ok(Self {
             staging,
             exports,
@@ -269,7 +269,7 @@ impl Work {
         let shared = Arc::clone(&self.shared);
         let (catalogue, settings) = (&*shared.catalogue, &shared.settings);
         for stream in self.exports.drain(..) {
-            self.staging.end(stream)?;
+            self.staging.finish_stream(stream)?;
         }
         for path in files::listings(catalogue) {
             if let Some(text) = files::text(&path, catalogue, settings) {
@@ -281,7 +281,7 @@ impl Work {
             let written = writeln!(list.out(), "{}", entry.url);
             written.map_err(|error| list.failed(error))?;
         }
-        self.staging.end(list)?;
+        self.staging.finish_stream(list)?;
         let feed = feed::feed(&self.briefs, settings);
         self.staging.write(feed::FILE, feed.as_bytes())?;
         let llms = files::llms(&self.briefs, catalogue, settings, false);
@@ -291,7 +291,7 @@ impl Work {
             let mut stream = self.staging.stream(&sitemap::file(number, count))?;
             let written = files::sitemap(number, catalogue, settings, stream.out());
             written.map_err(|error| stream.failed(error))?;
-            self.staging.end(stream)?;
+            self.staging.finish_stream(stream)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     directory::{MARK, PublishDirectory, create, remove},
-    exchange::{put_in_place, sync},
+    exchange::{swap_in, sync},
 };
 use crate::heaven::HeavenError;
 
@@ -54,7 +54,7 @@ pub(super) struct Stream {
 
 impl Staging {
     pub(super) fn new(directory: &Path) -> Result<Self, HeavenError> {
-        let places = Arc::new(PublishDirectory::take(directory)?);
+        let places = Arc::new(PublishDirectory::lock(directory)?);
         Ok(Self {
             files: Files {
                 has_old: places.heaven.exists(),
@@ -94,7 +94,7 @@ impl Staging {
     /// Starts a file that is written in parts.
     pub(super) fn stream(&mut self, below: &str) -> Result<Stream, HeavenError> {
         let path = self.files.path(below)?;
-        let file = File::create_new(&path).map_err(HeavenError::on("write", &path))?;
+        let file = File::create_new(&path).map_err(HeavenError::io_error("write", &path))?;
         Ok(Stream {
             file: BufWriter::new(file),
             below: below.to_owned(),
@@ -103,16 +103,16 @@ impl Staging {
     }
 
     /// Finishes a file that was written in parts.
-    pub(super) fn end(&mut self, stream: Stream) -> Result<(), HeavenError> {
+    pub(super) fn finish_stream(&mut self, stream: Stream) -> Result<(), HeavenError> {
         let Stream { path, below, file } = stream;
         let ended = file.into_inner().map_err(io::IntoInnerError::into_error);
-        ended.map_err(HeavenError::on("write", &path))?;
+        ended.map_err(HeavenError::io_error("write", &path))?;
         let old = self.places.heaven.join(below);
         if are_same(&old, &path).unwrap_or(false) {
-            fs::remove_file(&path).map_err(HeavenError::on("remove", &path))?;
+            fs::remove_file(&path).map_err(HeavenError::io_error("remove", &path))?;
             // On file systems without hard links, the file is copied.
             let linked = fs::hard_link(&old, &path).or_else(|_| fs::copy(&old, &path).map(drop));
-            linked.map_err(HeavenError::on("write", &path))?;
+            linked.map_err(HeavenError::io_error("write", &path))?;
             self.files.tally.unchanged += 1;
         } else {
             self.files.tally.written += 1;
@@ -121,7 +121,7 @@ impl Staging {
     }
 
     /// Returns a function that flushes the files written so far to disk.
-    pub(super) fn syncing(&self) -> impl FnOnce() + Send + 'static {
+    pub(super) fn sync_task(&self) -> impl FnOnce() + Send + 'static {
         // The returned function holds no lock, so that the next publication need not wait.
         let staging = self.places.staging.clone();
         move || sync(&staging)
@@ -138,7 +138,7 @@ impl Staging {
             remove(&self.places.staging)?;
             return Ok(false);
         }
-        put_in_place(&self.places)?;
+        swap_in(&self.places)?;
         Ok(true)
     }
 
@@ -161,7 +161,7 @@ impl Files {
             }
         }
         let written = File::create_new(&path).and_then(|mut file| file.write_all(content));
-        written.map_err(HeavenError::on("write", &path))?;
+        written.map_err(HeavenError::io_error("write", &path))?;
         self.tally.written += 1;
         Ok(())
     }
@@ -188,7 +188,7 @@ impl Stream {
 
     /// Adds the path to a write error.
     pub(super) fn failed(&self, error: io::Error) -> HeavenError {
-        HeavenError::on("write", &self.path)(error)
+        HeavenError::io_error("write", &self.path)(error)
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::heaven::{
     Catalogue, HeavenError, HeavenSettings, Library, PageAccess,
-    access::{reduce_to_lead, was_sent},
+    access::{reduce_to_lead, was_redirected},
     date::Date,
     entry::has_page,
     export::Export,
@@ -259,13 +259,13 @@ impl ServedHeaven {
         if self.access != PageAccess::Full && is_full(path) {
             return Ok(Some(short(StatusCode::FORBIDDEN)));
         }
-        if let Some(entry) = catalogue.at(path, settings) {
+        if let Some(entry) = catalogue.find_by_path(path, settings) {
             return self.page(&entry.url, catalogue, asked, false).await;
         }
         if let Some(entry) = path
             .strip_suffix(".md")
             .filter(|_| settings.has_markdown())
-            .and_then(|path| catalogue.at(path, settings))
+            .and_then(|path| catalogue.find_by_path(path, settings))
         {
             return self.page(&entry.url, catalogue, asked, true).await;
         }
@@ -309,7 +309,7 @@ impl ServedHeaven {
         let Some(mut description) = found.filter(has_page) else {
             return Ok(None);
         };
-        if self.access == PageAccess::Original && !was_sent(asked.headers()) {
+        if self.access == PageAccess::Original && !was_redirected(asked.headers()) {
             return Ok(Some(reply::sent(description.url(), settings.base())));
         }
         if self.access != PageAccess::Full {
@@ -326,7 +326,7 @@ impl ServedHeaven {
             Reply::new(reply::HTML, page(&description, catalogue, settings))
         };
         reply.varies = has_both;
-        reply.date = Date::of_server(&description);
+        reply.date = Date::from_server(&description);
         Ok(Some(reply.response(asked)))
     }
 
@@ -415,7 +415,7 @@ impl ServedHeaven {
     fn directory(&self, path: &str, catalogue: &Catalogue) -> Option<Response<Body>> {
         let settings = &self.shared.settings;
         let index = format!("{path}/index.html");
-        let is_one = catalogue.at(&index, settings).is_some()
+        let is_one = catalogue.find_by_path(&index, settings).is_some()
             || files::text(&index, catalogue, settings).is_some();
         is_one.then(|| moved(&format!("{}{path}/", settings.base())))
     }

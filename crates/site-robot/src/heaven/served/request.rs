@@ -77,7 +77,7 @@ mod tests {
                 robot_detection_store::description::ResourceDescription::new("https://a.example/");
             description.set("last-modified", "Sun, 01 Mar 2026 12:30:05 GMT");
             PageRequest::new(&Method::GET, &headers)
-                .is_known("\"a\"", Date::of_server(&description))
+                .is_known("\"a\"", Date::from_server(&description))
         };
         assert!(known(header::IF_NONE_MATCH, "\"b\", W/\"a\""));
         assert!(known(header::IF_NONE_MATCH, "*"));

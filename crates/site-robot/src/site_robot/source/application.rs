@@ -73,7 +73,7 @@ impl ApplicationSource {
     ///
     /// Returns an error if the application fails, or if no complete response arrives within the
     /// limits.
-    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
+    pub async fn fetch(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         let exchange = exchange(
             self.app.clone(),
@@ -119,12 +119,6 @@ impl ApplicationSource {
         asked.headers_mut().insert(header::HOST, host);
         asked.headers_mut().extend(self.headers.clone());
         asked.headers_mut().extend(request.conditions.headers());
-        if let Some(referrer) = request
-            .referrer
-            .and_then(|it| HeaderValue::from_str(it).ok())
-        {
-            asked.headers_mut().insert(header::REFERER, referrer);
-        }
         Ok(asked)
     }
 }

@@ -72,7 +72,7 @@ impl FileSource {
     /// # Errors
     ///
     /// Returns an error for other URL schemes, for files that are too large, and for I/O errors.
-    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
+    pub async fn fetch(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         if url.scheme() != "file" || url.host().is_some() {
             return Err(SourceError::NotServed {

@@ -129,9 +129,9 @@ impl HttpSource {
     /// # Errors
     ///
     /// Returns an error if no complete response arrives within the limits, or if the login fails.
-    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
+    pub async fn fetch(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match &self.session {
-            Some(session) if session.covers(request.url) => session.ask(self, request).await,
+            Some(session) if session.covers(request.url) => session.fetch(self, request).await,
             _ => self.exchange(request, None).await,
         }
     }
@@ -162,12 +162,6 @@ impl HttpSource {
         };
         let (address, mut headers) = self.prepare(&method, request.url, cookie);
         headers.extend(request.conditions.headers());
-        if let Some(referrer) = request
-            .referrer
-            .and_then(|it| HeaderValue::from_str(it).ok())
-        {
-            headers.insert(header::REFERER, referrer);
-        }
         self.sign(&method, request.url, &mut headers);
         let client = &self.client;
         let answer = match request.beginning {

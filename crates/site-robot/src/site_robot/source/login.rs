@@ -126,7 +126,7 @@ impl FormLogin {
     }
 
     /// Returns `true` if a response asks for a login instead of returning the requested page.
-    pub(super) fn is_asked_for(&self, url: &Url, answer: &PageResponse) -> bool {
+    pub(super) fn is_login_required(&self, url: &Url, answer: &PageResponse) -> bool {
         match answer.status {
             401 => true,
             200 | 203 | 403 => self.is_form(answer),
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn lost_login_is_detected() {
         let page = url("https://www.h.example/a");
-        let is_asked = |answer: PageResponse| login().is_asked_for(&page, &answer);
+        let is_asked = |answer: PageResponse| login().is_login_required(&page, &answer);
         let html = [("content-type", "text/html")];
         assert!(is_asked(answer(401, &[], "")));
         assert!(is_asked(answer(302, &[("location", "/login?next=/a")], "")));

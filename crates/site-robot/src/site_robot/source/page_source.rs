@@ -30,8 +30,6 @@ pub struct PageRequest<'a> {
     pub is_head: bool,
     /// Validators of the stored version; status 304 means that this version is current.
     pub conditions: Conditions,
-    /// Value of `Referer` to send instead of the source's default.
-    pub referrer: Option<&'a str>,
     /// Number of body bytes that are sufficient; `None` requests the complete body.
     pub beginning: Option<u64>,
 }
@@ -43,14 +41,14 @@ impl PageSource {
     ///
     /// Returns an error if no complete response arrives within the limits, or if the source does
     /// not serve this kind of URL. No status is treated as an error.
-    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
+    pub async fn fetch(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match self {
-            Self::Application(source) => source.ask(request).await,
+            Self::Application(source) => source.fetch(request).await,
             Self::HttpAndFiles(_, source) if request.url.scheme() == "file" => {
-                source.ask(request).await
+                source.fetch(request).await
             }
-            Self::Files(source) => source.ask(request).await,
-            Self::Http(source) | Self::HttpAndFiles(source, _) => source.ask(request).await,
+            Self::Files(source) => source.fetch(request).await,
+            Self::Http(source) | Self::HttpAndFiles(source, _) => source.fetch(request).await,
         }
     }
 
@@ -96,7 +94,6 @@ impl<'a> PageRequest<'a> {
             url,
             is_head: false,
             conditions: Conditions::default(),
-            referrer: None,
             beginning: None,
         }
     }
@@ -113,22 +110,15 @@ impl<'a> PageRequest<'a> {
     /// Makes the request conditional, so that a page is returned only if it differs from the stored
     /// version.
     #[must_use]
-    pub fn unless(mut self, conditions: Conditions) -> Self {
+    pub fn if_changed(mut self, conditions: Conditions) -> Self {
         self.conditions = conditions;
         self
     }
 
     /// Sets the number of bytes after which the body is truncated.
     #[must_use]
-    pub fn beginning(mut self, bytes: u64) -> Self {
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.beginning = Some(bytes);
-        self
-    }
-
-    /// Sets the page that contains the link, which is sent as `Referer`.
-    #[must_use]
-    pub fn from_page(mut self, url: &'a str) -> Self {
-        self.referrer = Some(url);
         self
     }
 }

@@ -75,14 +75,14 @@ impl LoginSession {
     }
 
     /// Requests a page as a logged-in user; logs in first, or again, if necessary.
-    pub(super) async fn ask(
+    pub(super) async fn fetch(
         &self,
         source: &HttpSource,
         request: &PageRequest<'_>,
     ) -> Result<PageResponse, SourceError> {
         let login = self.logged_in(source, 0).await?;
         let answer = self.page(source, request).await?;
-        if !self.login.is_asked_for(request.url, &answer) {
+        if !self.login.is_login_required(request.url, &answer) {
             return Ok(answer);
         }
         if self.login.is_at(request.url) {
@@ -90,7 +90,7 @@ impl LoginSession {
         }
         self.logged_in(source, login).await?;
         let answer = self.page(source, request).await?;
-        let is_futile = self.login.is_asked_for(request.url, &answer);
+        let is_futile = self.login.is_login_required(request.url, &answer);
         let mut state = self.state.lock().await;
         state.futile = if is_futile { state.futile + 1 } else { 0 };
         if is_futile {
@@ -107,7 +107,7 @@ impl LoginSession {
         let answer = source.exchange(request, self.cookie(request.url)).await?;
         // The guarded data is consistent at all times, so a poisoned lock is harmless.
         let mut cookies = self.cookies.write().unwrap_or_else(PoisonError::into_inner);
-        cookies.keep(request.url, &answer.headers);
+        cookies.store(request.url, &answer.headers);
         Ok(answer)
     }
 
@@ -188,7 +188,7 @@ impl<'s> LoginSteps<'s> {
         }
         let sent = self.source.post_form(&filled, &address, headers).await;
         let answer = sent.map_err(|error| error.to_string())?;
-        self.cookies.keep(&filled.url, &answer.headers);
+        self.cookies.store(&filled.url, &answer.headers);
         self.end(filled.url, answer).await
     }
 
@@ -202,7 +202,7 @@ impl<'s> LoginSteps<'s> {
             url = next;
         }
         let shown = self.login.shown();
-        if answer.status >= 400 || self.login.is_asked_for(&url, &answer) {
+        if answer.status >= 400 || self.login.is_login_required(&url, &answer) {
             return Err(format!(
                 "the login at {shown} was refused: {} returned status {}; check site_robot.login_fields \
                  and the password",
@@ -222,7 +222,7 @@ impl<'s> LoginSteps<'s> {
         let request = PageRequest::get(url);
         let answer = self.source.exchange(&request, self.cookies.header(url));
         let answer = answer.await.map_err(|error| error.to_string())?;
-        self.cookies.keep(url, &answer.headers);
+        self.cookies.store(url, &answer.headers);
         Ok(answer)
     }
 }
@@ -262,7 +262,7 @@ pub(super) struct Cookies(CookieStore);
 
 impl Cookies {
     /// Stores the cookies in a response; cookies for another site are rejected.
-    pub(super) fn keep(&mut self, url: &Url, headers: &HeaderMap) {
+    pub(super) fn store(&mut self, url: &Url, headers: &HeaderMap) {
         let lines = headers.get_all(header::SET_COOKIE).iter().take(MAX_GIVEN);
         let lines = lines.filter_map(|line| line.to_str().ok());
         for cookie in lines.filter_map(|line| RawCookie::parse(line).ok()) {
@@ -314,7 +314,7 @@ mod tests {
     fn cookies_are_sent_only_to_their_site() {
         let mut cookies = Cookies::default();
         let from = url("https://www.h.example/login");
-        cookies.keep(
+        cookies.store(
             &from,
             &given(&[
                 "s=1; Path=/; Secure; HttpOnly".to_owned(),
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(sent("https://h.example/").as_deref(), Some("d=2"));
         assert_eq!(sent("http://www.h.example/").as_deref(), Some("d=2"));
         assert_eq!(sent("https://evil.example/"), None);
-        cookies.keep(&from, &given(&["s=; Path=/; Max-Age=0".to_owned()]));
+        cookies.store(&from, &given(&["s=; Path=/; Max-Age=0".to_owned()]));
         assert!(
             !cookies
                 .header(&url("https://www.h.example/a"))
@@ -351,7 +351,7 @@ mod tests {
         let mut cookies = Cookies::default();
         for number in 0..100 {
             let lines: Vec<_> = (0..100).map(|n| format!("c{number}-{n}=v")).collect();
-            cookies.keep(&url("https://h.example/"), &given(&lines));
+            cookies.store(&url("https://h.example/"), &given(&lines));
         }
         assert!(cookies.0.iter_any().count() <= MAX_KEPT);
     }

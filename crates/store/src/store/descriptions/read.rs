@@ -137,7 +137,7 @@ impl Descriptions<'_> {
 
     /// Returns `false` if the database is unavailable and the description is not in the cache.
     pub fn can_read(self, site: &str, url: &str) -> bool {
-        self.db.link.absence().is_none() || self.db.recent.0.contains_key(&recent_key(site, url))
+        self.db.link.outage().is_none() || self.db.recent.0.contains_key(&recent_key(site, url))
     }
 
     /// Returns the description of a URL, even if the description is hidden.

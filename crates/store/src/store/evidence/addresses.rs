@@ -46,21 +46,21 @@ impl AddressRetention {
     }
 
     /// Returns the form in which an address is stored.
-    pub fn kept(self, address: IpAddr, is_listed_robot: bool) -> String {
+    pub fn stored_form(self, address: IpAddr, is_listed_robot: bool) -> String {
         let address = address.to_canonical();
         if self == Self::None {
             String::new()
         } else if self.is_whole(is_listed_robot) {
             address.to_string()
         } else {
-            AddressNetwork::around(address).to_string()
+            AddressNetwork::containing(address).to_string()
         }
     }
 }
 
 impl AddressNetwork {
     /// Returns the network that is stored instead of the address when addresses are anonymised.
-    pub fn around(address: IpAddr) -> Self {
+    pub fn containing(address: IpAddr) -> Self {
         let address = address.to_canonical();
         let bits = if address.is_ipv4() { V4_BITS } else { V6_BITS };
         Self::with_prefix(IpNet::from(address), bits)
@@ -68,7 +68,7 @@ impl AddressNetwork {
 
     /// Returns the network that contains the address and may be disclosed.
     #[must_use]
-    pub fn coarse(self) -> Self {
+    pub fn widened(self) -> Self {
         let bits = if self.net.addr().is_ipv4() {
             V4_BITS
         } else {
@@ -81,7 +81,7 @@ impl AddressNetwork {
     ///
     /// A stored network does not reveal which of its addresses sent the request, so any overlap is
     /// a match.
-    pub fn concerns(self, kept: &str) -> bool {
+    pub fn overlaps(self, kept: &str) -> bool {
         let kept = kept.parse::<Self>();
         kept.is_ok_and(|kept| self.net.contains(&kept.net) || kept.net.contains(&self.net))
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn kept(kept: AddressRetention, address: &str, is_listed: bool) -> String {
-        kept.kept(address.parse().unwrap(), is_listed)
+        kept.stored_form(address.parse().unwrap(), is_listed)
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
     fn addresses_and_networks_concern_each_other() {
         let concerns = |meant: &str, kept: &str| {
             let meant = meant.parse::<AddressNetwork>().unwrap();
-            meant.concerns(kept)
+            meant.overlaps(kept)
         };
         for kept in ["203.0.113.7", "203.0.113.0/24"] {
             assert!(concerns("203.0.113.7", kept), "{kept}");
@@ -170,7 +170,7 @@ mod tests {
             ("2001:db8::1", "2001:db8::/48"),
         ] {
             let meant: AddressNetwork = meant.parse().unwrap();
-            assert_eq!(meant.coarse().to_string(), told);
+            assert_eq!(meant.widened().to_string(), told);
         }
     }
 }

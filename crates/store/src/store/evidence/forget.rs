@@ -31,7 +31,7 @@ pub struct DeletedRows {
 }
 
 impl EvidenceRows<'_> {
-    /// Counts the rows that [`forget`](Self::forget) would delete.
+    /// Counts the rows that [`delete`](Self::delete) would delete.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl EvidenceRows<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails; in that case, nothing is deleted.
-    pub async fn forget(
+    pub async fn delete(
         self,
         forgetting: &DeletionFilter,
         actor: &str,
@@ -117,7 +117,7 @@ impl DeletionFilter {
     /// Returns the stored addresses that match the filter, and the number of their rows.
     fn chosen(&self, rows: Vec<(String, i64)>) -> (Vec<String>, DeletedRows) {
         let mut rows_of_all = DeletedRows::default();
-        let is_meant = |kept: &str| self.address.is_none_or(|meant| meant.concerns(kept));
+        let is_meant = |kept: &str| self.address.is_none_or(|meant| meant.overlaps(kept));
         let chosen = rows.into_iter().filter(|(kept, _)| is_meant(kept));
         let addresses = chosen.map(|(kept, rows)| {
             rows_of_all.evidence += from_sql(rows);
@@ -133,7 +133,7 @@ impl DeletionFilter {
     fn subject(&self) -> String {
         let address = self
             .address
-            .map(|meant| format!("address in {}", meant.coarse()));
+            .map(|meant| format!("address in {}", meant.widened()));
         let robot = self.robot.as_ref().map(|robot| format!("robot {robot}"));
         let before = self
             .before_ms

@@ -199,7 +199,7 @@ impl Frontier<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn last_due(
+    pub async fn nth_due_ms(
         self,
         site: &str,
         now_ms: i64,

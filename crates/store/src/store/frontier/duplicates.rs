@@ -64,7 +64,7 @@ impl Frontier<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn not_canonical(
+    pub async fn non_canonical_descriptions(
         self,
         run: &StoredRun,
         limit: u32,

@@ -110,7 +110,7 @@ impl Frontier<'_> {
             match self.try_recording(run, &pages, counts, now_ms).await {
                 // Deadlocks and busy databases are temporary, and a failed record would lose all
                 // visits of the batch.
-                Err(error) if error.is_passing() && attempt < ATTEMPTS => attempt += 1,
+                Err(error) if error.is_temporary() && attempt < ATTEMPTS => attempt += 1,
                 done => return done.inspect(|_| self.db.note_written(pages.len())),
             }
         }

@@ -4,7 +4,7 @@ use super::Frontier;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{StoreError, StoreErrorKind, publications::forget_staged, statement::Value},
+    super::{StoreError, StoreErrorKind, publications::delete_staged, statement::Value},
     sql,
 };
 
@@ -131,7 +131,7 @@ impl Frontier<'_> {
         // If two instances start at the same time, the second resumes the run of the first.
         let added = transaction.execute(&sql::ADD_RUN, &added).await?;
         if added > 0 {
-            forget_staged(&mut transaction, site).await?;
+            delete_staged(&mut transaction, site).await?;
         }
         let run: StoredRun = transaction.one(&sql::OPEN_RUN, &values).await?;
         transaction.execute(&sql::PRUNE_RUNS, &values).await?;

@@ -19,7 +19,7 @@ pub use withdraw::{DescriptionCounts, WITHDRAWN_BY_ADMIN};
 
 pub(super) use publish::{clear_publications, increment_heaven_version};
 pub(super) use sql::HEAVEN_VERSION;
-pub(super) use stage::{forget_staged, stage, unstage};
+pub(super) use stage::{delete_staged, stage, unstage};
 pub(super) use withdraw::hide_withdrawn;
 
 handle! {

@@ -248,7 +248,7 @@ pub(super) async fn hide_differing(
 }
 
 /// Removes all comparisons of a site.
-pub(super) async fn forget(
+pub(super) async fn delete_results(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use super::Publications;
 use super::{
     super::{StoreError, statement::Value, transaction::Transaction},
     hide_withdrawn,
-    parity::forget as forget_parity,
+    parity::delete_results as forget_parity,
     sql,
 };
 

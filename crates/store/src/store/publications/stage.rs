@@ -146,7 +146,7 @@ pub(in crate::store) async fn stage<'v>(
 
 /// Discards the staged changes of an earlier run; their pages are marked to be fetched in full
 /// again.
-pub(in crate::store) async fn forget_staged(
+pub(in crate::store) async fn delete_staged(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use super::{
         transaction::Transaction,
     },
     TrafficCell, TrafficCount, TrafficKey, TrafficSpan, TrafficStep,
-    packed::{PackedSums, Unreadable},
+    packed::{PackedSums, UnpackError},
     sql,
 };
 
@@ -149,10 +149,10 @@ impl<'k> SumCollector<'k> {
         span: TrafficSpan,
         began: i64,
         packed: &[u8],
-    ) -> Result<(), Unreadable> {
+    ) -> Result<(), UnpackError> {
         let sums = PackedSums::open(packed)?;
         let has_cells = self.steps.is_some() && self.robot.is_none();
-        let mut cells = Vec::with_capacity(if has_cells { sums.left() } else { 0 });
+        let mut cells = Vec::with_capacity(if has_cells { sums.remaining() } else { 0 });
         // Totals and keys are in the same order, so this is much faster than looking up each key.
         let (keys, mut place) = (self.keys, 0);
         for sum in sums {
@@ -202,7 +202,7 @@ pub(super) fn unreadable(
     place: &DatabaseLocation,
     span: TrafficSpan,
     began: i64,
-    why: Unreadable,
+    why: UnpackError,
 ) -> StoreError {
     let at = time::OffsetDateTime::from_unix_timestamp(began.saturating_mul(60));
     let at = at.unwrap_or(time::OffsetDateTime::UNIX_EPOCH);
@@ -216,10 +216,10 @@ pub(super) fn unreadable(
         ),
     };
     let why = match why {
-        Unreadable::Version(version) => {
+        UnpackError::Version(version) => {
             format!("it is packed in the unknown format version {version}; upgrade the program")
         }
-        Unreadable::Damaged => format!(
+        UnpackError::Damaged => format!(
             "the packed data is damaged; restore a backup, or discard the data with \
              DELETE FROM traffic_packed WHERE span = {} AND began = {began}",
             span.number()

@@ -17,8 +17,8 @@ pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
 pub(super) use paths::deletion_statements;
 pub use paths::{
-    CountedPaths, MAX_PATH_BYTES, PathCount, PathKey, PathOmissions, PathSum, PathSums, path_above,
-    path_pattern, stored_path,
+    CountedPaths, MAX_PATH_BYTES, PathCount, PathKey, PathOmissions, PathSum, PathSums,
+    parent_pattern, path_pattern, stored_path,
 };
 pub use read::TrafficSum;
 pub use series::{TrafficCell, TrafficRange, TrafficSeries, TrafficStep};

@@ -22,7 +22,7 @@ pub(super) type Sums = BTreeMap<i64, TrafficCount>;
 
 /// The reason why packed totals cannot be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Unreadable {
+pub(super) enum UnpackError {
     /// The version of the format is unknown.
     Version(u8),
     Damaged,
@@ -56,7 +56,7 @@ pub(super) fn pack(sums: &Sums) -> Vec<u8> {
 
 impl<'p> PackedSums<'p> {
     /// Verifies packed totals and prepares for reading them; an empty slice contains no totals.
-    pub(super) fn open(packed: &'p [u8]) -> Result<Self, Unreadable> {
+    pub(super) fn open(packed: &'p [u8]) -> Result<Self, UnpackError> {
         let mut sums = Self {
             rest: &[],
             left: 0,
@@ -66,25 +66,25 @@ impl<'p> PackedSums<'p> {
             return Ok(sums);
         };
         if version != VERSION {
-            return Err(Unreadable::Version(version));
+            return Err(UnpackError::Version(version));
         }
         let (head, body) = packed
             .split_at_checked(HEAD_BYTES)
-            .ok_or(Unreadable::Damaged)?;
+            .ok_or(UnpackError::Damaged)?;
         if head.get(1..) != Some(&crc32(body).to_le_bytes()) {
-            return Err(Unreadable::Damaged);
+            return Err(UnpackError::Damaged);
         }
         sums.rest = body;
         let left = sums.number().and_then(|left| usize::try_from(left).ok());
         // Prevents callers from reserving memory for more totals than the data can contain.
         sums.left = left
             .filter(|left| *left <= sums.rest.len() / MIN_SUM_BYTES)
-            .ok_or(Unreadable::Damaged)?;
+            .ok_or(UnpackError::Damaged)?;
         Ok(sums)
     }
 
     /// Returns the number of totals that remain to be read.
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn remaining(&self) -> usize {
         self.left
     }
 
@@ -117,11 +117,11 @@ impl<'p> PackedSums<'p> {
 }
 
 impl Iterator for PackedSums<'_> {
-    type Item = Result<(i64, TrafficCount), Unreadable>;
+    type Item = Result<(i64, TrafficCount), UnpackError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let sum = self.sum().ok_or(Unreadable::Damaged);
+        let sum = self.sum().ok_or(UnpackError::Damaged);
         if sum.is_err() {
             self.left = 0;
         }
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    fn unpacked(packed: &[u8]) -> Result<Sums, Unreadable> {
+    fn unpacked(packed: &[u8]) -> Result<Sums, UnpackError> {
         PackedSums::open(packed)?.collect()
     }
 
@@ -185,7 +185,7 @@ mod tests {
         fn truncation_is_detected(sums in any_sums(), at in any::<prop::sample::Index>()) {
             let packed = pack(&sums);
             let kept = 1 + at.index(packed.len() - 1);
-            prop_assert_eq!(unpacked(&packed[..kept]), Err(Unreadable::Damaged));
+            prop_assert_eq!(unpacked(&packed[..kept]), Err(UnpackError::Damaged));
         }
 
         #[test]
@@ -194,7 +194,7 @@ mod tests {
             packed.extend(crc32(&body).to_le_bytes());
             packed.extend(&body);
             if let Ok(sums) = PackedSums::open(&packed) {
-                prop_assert!(sums.left() <= body.len() / MIN_SUM_BYTES);
+                prop_assert!(sums.remaining() <= body.len() / MIN_SUM_BYTES);
                 assert!(sums.count() <= body.len());
             }
         }
@@ -203,6 +203,6 @@ mod tests {
     #[test]
     fn empty_data_has_no_sums_and_unknown_versions_are_reported() {
         assert_eq!(unpacked(&[]), Ok(Sums::new()));
-        assert_eq!(unpacked(&[7, 1, 2]), Err(Unreadable::Version(7)));
+        assert_eq!(unpacked(&[7, 1, 2]), Err(UnpackError::Version(7)));
     }
 }

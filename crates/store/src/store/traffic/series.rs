@@ -57,7 +57,7 @@ pub struct TrafficCell {
 
 impl TrafficCell {
     /// Returns the index of the cell's key in the series' keys.
-    pub fn place(&self) -> usize {
+    pub fn key_index(&self) -> usize {
         self.key as usize
     }
 }

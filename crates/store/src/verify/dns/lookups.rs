@@ -49,7 +49,7 @@ impl Lookups {
 impl LookupSlot {
     /// Waits for the right to query DNS. The returned records contain the results of other
     /// participants.
-    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, AddressRecords> {
+    pub(super) async fn lock(&self) -> tokio::sync::MutexGuard<'_, AddressRecords> {
         self.host.lock().await
     }
 }

@@ -131,7 +131,7 @@ impl DnsProver {
 
     /// Returns `true` if the resolver failed its last self-test and therefore cannot contradict
     /// claims.
-    pub fn is_doubted(&self) -> bool {
+    pub fn is_unreliable(&self) -> bool {
         let until_ms = |at: &AtomicI64| at.load(Ordering::Relaxed);
         until_ms(&self.inner.useless_until_ms) > until_ms(&self.inner.useful_until_ms)
     }
@@ -179,7 +179,7 @@ impl Inner {
             let text = "The operator publishes no host names.".to_owned();
             return Err(nothing(text, SETTLED));
         }
-        let kind = AddressKind::of(address);
+        let kind = AddressKind::from_address(address);
         if !has_one_name(kind) && !self.settings.allow_private {
             let text = format!("{address} is {kind}, which has no names in public DNS.");
             return Err(nothing(text, SETTLED));
@@ -267,7 +267,7 @@ impl Inner {
     ) -> Result<LookupTurn<'a>, DnsProof> {
         // The address is locked before the slot, so that waiting for the same address occupies no
         // slot.
-        let host = slot.turn().await;
+        let host = slot.lock().await;
         if let Some(proof) = self.proof(&host, claim) {
             return Err(proof);
         }
@@ -303,7 +303,7 @@ impl Inner {
                     host.learn_names(by(deadline, now_ms, claim, names).await);
                 }
                 Step::AskBack(place, name) => {
-                    let back = self.resolver.leads_back(&name, claim.address);
+                    let back = self.resolver.resolves_back(&name, claim.address);
                     host.store_resolution(place, by(deadline, now_ms, claim, back).await);
                 }
             }

@@ -84,7 +84,7 @@ impl Resolver {
     }
 
     /// Queries whether a name resolves to an address.
-    pub(super) async fn leads_back(&self, name: &Name, address: IpAddr) -> TimedAnswer<bool> {
+    pub(super) async fn resolves_back(&self, name: &Name, address: IpAddr) -> TimedAnswer<bool> {
         let mut question = name.clone();
         question.set_fqdn(true);
         let record_type = match address {

@@ -19,7 +19,7 @@ pub(super) enum Miss {
 }
 
 /// Returns the date and age of a copy, such as `of 2026-11-20, checked 3 h ago`.
-pub(super) fn copy(published: &PublishedRanges, age: Option<Duration>) -> String {
+pub(super) fn describe_copy(published: &PublishedRanges, age: Option<Duration>) -> String {
     let checked = age.map_or_else(
         || "never checked".to_owned(),
         |age| format!("checked {}", ago(age)),
@@ -67,7 +67,7 @@ pub(super) fn miss(
     }
 }
 
-pub(super) fn no_copy(url: &str, listing: Option<&Listing>) -> String {
+pub(super) fn no_copy_text(url: &str, listing: Option<&Listing>) -> String {
     let url = shown(url);
     match listing.and_then(|listing| listing.error.as_deref()) {
         Some(error) => format!("no usable copy of {url}: {error}"),

@@ -257,7 +257,7 @@ pub(super) enum Selection<'a> {
 
 impl<'a> Selection<'a> {
     /// Returns the selection specified by the fragment of a URL.
-    pub(super) fn of_url(url: &'a str) -> Self {
+    pub(super) fn from_url(url: &'a str) -> Self {
         let fragment = url.split_once('#').map_or("", |(_, fragment)| fragment);
         match fragment.split_once('=') {
             _ if fragment.is_empty() => Self::All,
@@ -298,7 +298,7 @@ mod tests {
                 },
             ),
         ] {
-            assert_eq!(Selection::of_url(url), selection, "{url}");
+            assert_eq!(Selection::from_url(url), selection, "{url}");
         }
     }
 }

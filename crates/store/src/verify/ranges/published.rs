@@ -94,7 +94,7 @@ impl PublishedRanges {
         }
         let text = str::from_utf8(bytes).map_err(|_| RangesError::NotText)?;
         let text = text.trim_start_matches('\u{feff}').trim();
-        let selection = Selection::of_url(url);
+        let selection = Selection::from_url(url);
         let found = match text.as_bytes().first() {
             None => return Err(RangesError::Empty),
             Some(b'<') => return Err(RangesError::Page),

@@ -122,10 +122,10 @@ impl Ranges {
         let published = listing.and_then(|listing| listing.published.as_deref());
         let evidence = |text| Evidence::new(Method::Ranges, text);
         let (Some(listing), Some(published)) = (listing, published) else {
-            return Finding::Nothing(evidence(evidence_text::no_copy(url, listing)));
+            return Finding::Nothing(evidence(evidence_text::no_copy_text(url, listing)));
         };
         let age = listing.age(self.clock.now_ms());
-        let copy = evidence_text::copy(published, age);
+        let copy = evidence_text::describe_copy(published, age);
         if let Some(prefix) = published.set.find(address) {
             return Finding::Confirmed(evidence(evidence_text::hit(url, address, prefix, &copy)));
         }

@@ -68,7 +68,7 @@ impl RangesRefresher {
     }
 
     /// Returns the fetch limits for [chosen lists](Self::for_chosen_lists): 16 MiB.
-    pub fn fetch_limits_of_chosen() -> FetchLimits {
+    pub fn chosen_fetch_limits() -> FetchLimits {
         ListKind::Chosen.fetch_limits()
     }
 

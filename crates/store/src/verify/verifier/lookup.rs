@@ -328,7 +328,7 @@ impl Verifier {
 /// Returns a verdict, with evidence if it contradicts the claim.
 fn with_evidence(verdict: Verdict, evidence: impl FnOnce() -> String) -> ClaimFinding {
     let proof = match verdict {
-        Verdict::Spoofed => Some(ClaimProof::ended(verdict, &evidence())),
+        Verdict::Spoofed => Some(ClaimProof::with_verdict(verdict, &evidence())),
         _ => None,
     };
     ClaimFinding { verdict, proof }

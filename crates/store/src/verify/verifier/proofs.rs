@@ -191,7 +191,7 @@ impl ProofGuard<'_> {
     pub(super) fn announce(mut self, verdict: Verdict, evidence: &str) {
         self.is_told = true;
         if let Some(under_way) = self.proofs.lock().under_way.remove(&self.key) {
-            under_way.proof.end(verdict, evidence);
+            under_way.proof.set_verdict(verdict, evidence);
             under_way.told.send_replace(Some(verdict));
         }
     }

@@ -143,7 +143,7 @@ impl SignedJob {
 
     /// Sends the verdict and its evidence to the tasks that wait for it.
     pub(super) fn announce(&self, verdict: Verdict, evidence: &str) {
-        self.proof.end(verdict, evidence);
+        self.proof.set_verdict(verdict, evidence);
         self.told.send_replace(Some(verdict));
     }
 }

@@ -173,7 +173,7 @@ impl Verifier {
                 None
             }
             None => {
-                if let Some(fetch) = prover.fetch_of_signer(&signed) {
+                if let Some(fetch) = prover.signer_fetch(&signed) {
                     self.spawn(|_| fetch);
                 }
                 None

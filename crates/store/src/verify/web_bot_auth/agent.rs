@@ -67,9 +67,9 @@ impl Agents {
     }
 
     /// Returns `true` if the `Signature-Agent` header specifies one of the robot's agents.
-    pub(super) fn name_one_of(&self, robot: &Robot, allow_http: bool) -> bool {
+    pub(super) fn names_robot(&self, robot: &Robot, allow_http: bool) -> bool {
         let is_known = |item: &Item| {
-            KeyUrl::from_member(item, allow_http).is_ok_and(|agent| agent.is_of(robot))
+            KeyUrl::from_member(item, allow_http).is_ok_and(|agent| agent.belongs_to(robot))
         };
         match self {
             Self::None => false,
@@ -190,7 +190,7 @@ impl KeyUrl {
     /// Returns the directories that the registry lists for a robot.
     ///
     /// For URLs with a path, only the request specifies how to find the keys.
-    pub(super) fn all_of(robot: &Robot, allow_http: bool) -> Vec<Self> {
+    pub(super) fn for_robot(robot: &Robot, allow_http: bool) -> Vec<Self> {
         let scheme = if allow_http { "http" } else { "https" };
         let agents = robot.signature_agents.iter().take(Self::MOST);
         agents
@@ -206,7 +206,7 @@ impl KeyUrl {
     /// A host in the registry is the host of a directory: only the owner of a host controls its
     /// well-known path, whereas other paths may belong to others. A query must also match, so that
     /// clients cannot cause a fetch for each query.
-    pub(super) fn is_of(&self, robot: &Robot) -> bool {
+    pub(super) fn belongs_to(&self, robot: &Robot) -> bool {
         let mut known = robot.signature_agents.iter();
         match self.discovery {
             Discovery::Directory => known.any(|agent| agent == self.authority()),

@@ -132,12 +132,12 @@ impl Inner {
     ) -> Result<Vec<KeyUrl>, Refusal> {
         let allow_http = self.settings.allow_http;
         match (whom, agents.covered_by(signature, allow_http)?) {
-            (SignerScope::Robot(robot), Some(agent)) if agent.is_of(robot) => Ok(vec![agent]),
+            (SignerScope::Robot(robot), Some(agent)) if agent.belongs_to(robot) => Ok(vec![agent]),
             (SignerScope::Anybody, Some(agent)) if agent.host_of_anybody(allow_http).is_some() => {
                 Ok(vec![agent])
             }
             (_, Some(agent)) => Err(Refusal::UnknownAgent(shown(agent.as_str()))),
-            (SignerScope::Robot(robot), None) => Ok(KeyUrl::all_of(robot, allow_http)),
+            (SignerScope::Robot(robot), None) => Ok(KeyUrl::for_robot(robot, allow_http)),
             (SignerScope::Anybody, None) => Err(Refusal::NoAgent),
         }
     }

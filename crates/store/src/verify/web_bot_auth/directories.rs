@@ -163,7 +163,7 @@ impl Directories {
             now_s: self.clock.now_ms().div_euclid(1_000),
             skew_s: i64::try_from(self.settings.clock_skew.as_secs()).unwrap_or(i64::MAX),
         };
-        possession::note(&mut keys, &answer.headers, asked);
+        possession::record(&mut keys, &answer.headers, asked);
         Ok((keys, fresh_s(&text(&answer.headers, header::CACHE_CONTROL))))
     }
 

@@ -12,7 +12,7 @@ use super::{
     base::{MAX_BASE_BYTES, MAX_COMPONENTS, add_line, last_line},
     component,
     key::{Key, MAX_KEYS},
-    signature::{Signature, tagged},
+    signature::{Signature, signatures_with_tag},
 };
 
 /// The tag of the signatures on a directory.
@@ -41,11 +41,11 @@ pub(super) struct DirectoryRequest<'a> {
 
 /// Records for each key whether the response's signatures prove possession of the key's private
 /// half.
-pub(super) fn note(keys: &mut [Key], headers: &HeaderMap, asked: DirectoryRequest<'_>) {
+pub(super) fn record(keys: &mut [Key], headers: &HeaderMap, asked: DirectoryRequest<'_>) {
     if !headers.contains_key("signature-input") {
         return;
     }
-    let Ok(signatures) = tagged(headers, TAG, MAX_KEYS) else {
+    let Ok(signatures) = signatures_with_tag(headers, TAG, MAX_KEYS) else {
         return;
     };
     for signature in signatures {

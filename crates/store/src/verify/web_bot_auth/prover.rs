@@ -68,7 +68,7 @@ impl SignatureProver {
         let is_known = |signature: &Signature| {
             let parameters = signature.parameters();
             parameters.is_ok_and(|Parameters { keyid, nonce, .. }| {
-                nonce.is_some_and(|nonce| self.inner.used.knows(&keyid, &nonce, now_s))
+                nonce.is_some_and(|nonce| self.inner.used.contains(&keyid, &nonce, now_s))
             })
         };
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(is_known))
@@ -117,7 +117,7 @@ impl SignatureProver {
     ///
     /// Returns `None` if the directory is already being fetched, or if the limit per minute is
     /// reached.
-    pub fn fetch_of_signer(
+    pub fn signer_fetch(
         &self,
         request: &SignedRequest<'_>,
     ) -> Option<impl Future<Output = ()> + Send + use<>> {
@@ -168,11 +168,11 @@ impl SignatureProver {
             Ok(read) => read,
             Err(refusal) => {
                 let agents = Agents::read(request.headers);
-                let is_own = agents.is_ok_and(|it| it.name_one_of(robot, allow_http));
+                let is_own = agents.is_ok_and(|it| it.names_robot(robot, allow_http));
                 return Ok(refused(&refusal, is_own));
             }
         };
-        let is_own = agents.name_one_of(robot, allow_http);
+        let is_own = agents.names_robot(robot, allow_http);
         let mut worst = None;
         for signature in &signatures {
             let whom = SignerScope::Robot(robot);
@@ -214,7 +214,7 @@ fn refused(refusal: &Refusal, names_own_agent: bool) -> Finding {
     if *refusal == Refusal::Replayed {
         return Finding::Replayed(Evidence::new(Method::WebBotAuth, refusal.to_string()));
     }
-    if names_own_agent && refusal.is_of_sender() {
+    if names_own_agent && refusal.is_caused_by_sender() {
         let text = refusal.to_string();
         return Finding::Contradicted(Evidence::new(Method::WebBotAuth, text));
     }

@@ -82,7 +82,7 @@ impl Refusal {
     /// Errors in the operator's directory, the registry or our program are not caused by the
     /// sender. Neither is a repeated nonce, since a robot that retries after a broken connection
     /// sends the same nonce twice.
-    pub(super) fn is_of_sender(&self) -> bool {
+    pub(super) fn is_caused_by_sender(&self) -> bool {
         match self {
             Self::NoOrigin(_)
             | Self::OtherType(_)

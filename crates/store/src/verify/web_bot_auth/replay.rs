@@ -60,7 +60,7 @@ impl UsedNonces {
     }
 
     /// Returns `true` if a key's nonce has been used and its signature has not expired.
-    pub(super) fn knows(&self, keyid: &str, nonce: &str, now_s: i64) -> bool {
+    pub(super) fn contains(&self, keyid: &str, nonce: &str, now_s: i64) -> bool {
         let name = name(keyid, nonce);
         let shard = self.shard(name);
         shard.is_some_and(|shard| shard.knows(name, now_s))
@@ -120,12 +120,12 @@ mod tests {
     fn used_nonce_is_known_until_it_expires() {
         let used = UsedNonces::new(1 << 10);
         let nonce = |keyid, now_s| used.remember(keyid, "n", 100, now_s);
-        assert!(!used.knows("a", "n", 0));
+        assert!(!used.contains("a", "n", 0));
         assert_eq!(nonce("a", 0), NonceStatus::New);
         assert_eq!(nonce("a", 100), NonceStatus::Known);
         assert_eq!(nonce("b", 100), NonceStatus::New);
-        assert!(used.knows("a", "n", 100) && !used.knows("a", "n", 101));
-        assert!(!used.knows("a", "m", 0));
+        assert!(used.contains("a", "n", 100) && !used.contains("a", "n", 101));
+        assert!(!used.contains("a", "m", 0));
     }
 
     #[test]

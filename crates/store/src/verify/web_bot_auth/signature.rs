@@ -34,11 +34,11 @@ pub(super) struct Parameters {
 
 /// Returns the signatures that have this protocol's tag; there is at least one.
 pub(super) fn signatures(headers: &HeaderMap) -> Result<Vec<Signature>, Refusal> {
-    tagged(headers, TAG, MAX_SIGNATURES)
+    signatures_with_tag(headers, TAG, MAX_SIGNATURES)
 }
 
 /// Returns the signatures with the given tag; there is at least one, and at most `most`.
-pub(super) fn tagged(
+pub(super) fn signatures_with_tag(
     headers: &HeaderMap,
     wanted: &str,
     most: usize,

@@ -28,7 +28,7 @@ impl RecognisedFields {
         self.has_readable_line |= ResponseParser::default().read(line).is_some();
         if line.trim_ascii_start().starts_with(b"{") {
             self.add_json(line);
-        } else if let Some(whole) = whole(line) {
+        } else if let Some(whole) = response_fields(line) {
             let is_combined = whole.referrer.is_some();
             self.form = if is_combined { "combined" } else { "common" };
             let quoted = ["Referer", USER_AGENT].into_iter().filter(|_| is_combined);
@@ -64,7 +64,7 @@ impl RecognisedFields {
         });
         self.form = "JSON";
         for (meaning, fields) in &*TEXTS {
-            if let Some(path) = fields.found(line) {
+            if let Some(path) = fields.matching_path(line) {
                 let path = String::from_utf8_lossy(path.as_bytes()).into_owned();
                 self.fields.entry(meaning).or_insert(path);
             }
@@ -92,7 +92,7 @@ impl fmt::Display for RecognisedFields {
 
 /// The fields of a log line that describe a response, in escaped form.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Whole<'a> {
+pub(super) struct ResponseFields<'a> {
     /// Time of the response, such as `01/Mar/2026:10:00:00 +0000`.
     pub(super) time: &'a [u8],
     pub(super) status: &'a [u8],
@@ -107,7 +107,7 @@ pub(super) struct Whole<'a> {
 }
 
 /// Parses all fields of a log line; returns `None` for a line that [`read`] cannot parse.
-pub(super) fn whole(line: &[u8]) -> Option<Whole<'_>> {
+pub(super) fn response_fields(line: &[u8]) -> Option<ResponseFields<'_>> {
     let RawEntry { user_agent, bytes } = read(line)?;
     let request = request(line)?;
     let (_, mut rest, end) = after_request_at(request)?;
@@ -125,7 +125,7 @@ pub(super) fn whole(line: &[u8]) -> Option<Whole<'_>> {
         (*field, rest) = (Some(text), behind);
     }
     let [referrer, _, more @ ..] = fields;
-    Some(Whole {
+    Some(ResponseFields {
         time,
         status,
         bytes,

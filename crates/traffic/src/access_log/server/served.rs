@@ -5,7 +5,7 @@ use std::{borrow::Cow, net::IpAddr, sync::LazyLock};
 use chrono::DateTime;
 use memchr::memmem;
 
-use super::recognised::{Whole, whole};
+use super::recognised::{ResponseFields, response_fields};
 use crate::access_log::{
     FieldPath, escapes::unescape, json::Fields, logged_request::HOSTS, parser::client,
 };
@@ -79,7 +79,7 @@ impl ResponseParser {
     }
 
     fn read_combined<'a>(&'a mut self, line: &'a [u8]) -> Option<LoggedResponse<'a>> {
-        let whole = whole(line)?;
+        let whole = response_fields(line)?;
         let at_s = self.second(whole.time, "%d/%b/%Y:%H:%M:%S %z")?;
         let own = OwnFields::from_line(&whole);
         Some(LoggedResponse {
@@ -171,7 +171,7 @@ struct OwnFields<'a> {
 }
 
 impl<'a> OwnFields<'a> {
-    fn from_line(whole: &Whole<'a>) -> Option<Self> {
+    fn from_line(whole: &ResponseFields<'a>) -> Option<Self> {
         let [Some(_robot), Some(visitor), Some(decision), Some(verdict)] = whole.more else {
             return None;
         };
@@ -265,7 +265,7 @@ impl LoggedClient {
         let referrer = if is_json {
             REFERRER.read(line).map(|entry| entry.user_agent)
         } else {
-            whole(line).and_then(|whole| whole.referrer)
+            response_fields(line).and_then(|whole| whole.referrer)
         };
         Self {
             client: client(line, is_json),

@@ -113,7 +113,7 @@ impl<'d> Figures<'d> {
                 continue;
             };
             for cell in &counted.cells {
-                if is_wanted.get(cell.place()) == Some(&true) && self.is_counted(cell) {
+                if is_wanted.get(cell.key_index()) == Some(&true) && self.is_counted(cell) {
                     *step = step.saturating_add(cell.requests);
                 }
             }
@@ -128,7 +128,7 @@ impl<'d> Figures<'d> {
         let mut last = vec![None; self.keys().len()];
         for step in steps {
             for cell in step.cells.iter().filter(|cell| self.is_counted(cell)) {
-                if let Some(last) = last.get_mut(cell.place()) {
+                if let Some(last) = last.get_mut(cell.key_index()) {
                     *last = Some(step);
                 }
             }
@@ -149,7 +149,7 @@ impl<'d> Figures<'d> {
         for counted in self.steps() {
             let at = course.place(counted.began);
             for cell in &counted.cells {
-                let place = places.get(cell.place()).copied().flatten();
+                let place = places.get(cell.key_index()).copied().flatten();
                 if let Some(line) = place.and_then(|place| lines.get_mut(place)) {
                     let count = Count {
                         hits: cell.requests,

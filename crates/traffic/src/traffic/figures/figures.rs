@@ -45,7 +45,7 @@ impl<'d> KnownRobots<'d> {
     }
 
     /// Returns the robot of a traffic key; `None` if the robot is no longer in the registry.
-    pub fn of(&self, key: &TrafficKey) -> Option<&'d Robot> {
+    pub fn for_key(&self, key: &TrafficKey) -> Option<&'d Robot> {
         self.by_id(&key.robot)
     }
 
@@ -85,7 +85,7 @@ impl<'d> Figures<'d> {
     }
 
     /// Creates traffic figures without any counts.
-    pub fn none(robots: KnownRobots<'d>) -> Self {
+    pub fn empty(robots: KnownRobots<'d>) -> Self {
         Self {
             keys: Cow::Borrowed(&[]),
             counts: Vec::new(),
@@ -102,7 +102,7 @@ impl<'d> Figures<'d> {
 
     /// Returns `true` if the filter includes a cell's key.
     pub fn is_counted(&self, cell: &TrafficCell) -> bool {
-        let count = self.counts.get(cell.place());
+        let count = self.counts.get(cell.key_index());
         count.is_some_and(|count| count.hits > 0)
     }
 
@@ -158,7 +158,7 @@ impl<'d> Figures<'d> {
     /// Returns the values that identify a key's row; thousands of keys share a few rows.
     fn group_of<'k>(&'k self, by: By, key: &'k TrafficKey) -> Option<(Option<&'k str>, &'k str)> {
         let of_robot = |group| names_robot(key).then_some(group);
-        let robot = || self.robots.of(key);
+        let robot = || self.robots.for_key(key);
         match by {
             By::Robot => of_robot((Some(&*key.robot), "")),
             By::Operator => of_robot((robot().and_then(|robot| robot.operator.as_deref()), "")),
@@ -174,7 +174,7 @@ impl<'d> Figures<'d> {
 
     fn row_cells(&self, by: By, key: &TrafficKey) -> Cells {
         if by == By::Robot {
-            let robot = self.robots.of(key);
+            let robot = self.robots.for_key(key);
             return vec![
                 Some(key.robot.clone()),
                 robot.map(|robot| robot.name.clone()),

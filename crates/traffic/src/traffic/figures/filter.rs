@@ -67,7 +67,7 @@ impl TrafficFilter {
             let found = found.unwrap_or(NONE_KNOWN);
             wanted.is_none() || (names_robot(key) && is(wanted, found))
         };
-        let robot = robots.of(key);
+        let robot = robots.for_key(key);
         self.matches_visitors(&key.kind)
             && is(&self.site, &key.site)
             && is(&self.robot, &key.robot)
@@ -171,7 +171,7 @@ impl TimeRange {
 
 /// Returns the reported period, extended to whole hours or days if counts are stored only by hour
 /// or day.
-pub fn told(minutes: &Range<i64>, now_ms: i64) -> Range<i64> {
+pub fn reported_range(minutes: &Range<i64>, now_ms: i64) -> Range<i64> {
     let pieces = TrafficSpan::cover(minutes.clone(), now_ms.div_euclid(MINUTE_MS));
     TrafficSpan::covered(&pieces).unwrap_or(minutes.clone())
 }

@@ -18,5 +18,5 @@ pub use filter::{
     KEPT_FROM_UPSTREAM, NONE_KNOWN, TrafficFilter, VISITORS, decision_words, is_spared,
     verdict_words,
 };
-pub use filter::{TimeRange, told};
+pub use filter::{TimeRange, reported_range};
 pub use moment::Moment;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::summary::csv_cell;
 use robot_detection_store::store::{
-    PathCount, PathOmissions, PathSum, PathSums, path_above, path_pattern,
+    PathCount, PathOmissions, PathSum, PathSums, parent_pattern, path_pattern,
 };
 
 use super::{OTHER, form::Form};
@@ -196,7 +196,7 @@ impl PathFigures {
     /// requests.
     fn more(&self, path: &str, robot: Option<&str>) -> u64 {
         let is_path = path_pattern(path.as_bytes(), false) != path;
-        let above = std::iter::successors(path_above(path), |path| path_above(path));
+        let above = std::iter::successors(parent_pattern(path), |path| parent_pattern(path));
         let above: Vec<_> = above.collect();
         let mut more = 0_u64;
         for (site, cut) in &self.cuts {

@@ -47,7 +47,7 @@ impl PathSlots {
 
     /// Empties the slots of finished requests, and returns the number of slots that were emptied.
     pub(in crate::traffic) fn drain_paths(&self, mut take: impl FnMut(&RecordedPath)) -> usize {
-        self.drain(|words, told| {
+        self.drain_all(|words, told| {
             let [_, length, class, ..] = told.to_le_bytes();
             let mut bytes = [0; MAX_PATH_BYTES];
             words.read(&mut bytes, length);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use robot_detection_store::store::{
-    CountedPaths, PathCount, PathKey, PathOmissions, path_above, path_pattern,
+    CountedPaths, PathCount, PathKey, PathOmissions, parent_pattern, path_pattern,
 };
 
 use super::OTHER;
@@ -178,12 +178,12 @@ impl Entry {
         if self.is_path() {
             return 0;
         }
-        std::iter::successors(path_above(&self.path), |path| path_above(path)).count()
+        std::iter::successors(parent_pattern(&self.path), |path| parent_pattern(path)).count()
     }
 
     /// Returns the entry into which this entry is folded; `None` if this entry cannot be folded.
     fn folded(&self) -> Option<Self> {
-        if let Some(pattern) = path_above(&self.path) {
+        if let Some(pattern) = parent_pattern(&self.path) {
             let path = pattern.into();
             return Some(Self {
                 path,
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn add(window: &mut Window, robot: &str, path: &str) {
-        window.add(&"site".into(), &robot.into(), path, PathCount::one(2));
+        window.add(&"site".into(), &robot.into(), path, PathCount::for_class(2));
     }
 
     fn requests(counted: &CountedPaths) -> u64 {
@@ -303,10 +303,10 @@ mod tests {
             let cut = counted.cuts.first().map(|(_, cut)| *cut).unwrap_or_default();
             for (key, truth) in exact {
                 let is_it = |one: &PathKey| one.robot == key.robot
-                    && (one.path == key.path || path_above(&one.path).as_ref() == Some(&key.path));
+                    && (one.path == key.path || parent_pattern(&one.path).as_ref() == Some(&key.path));
                 let rows = counted.rows.iter().filter(|(one, _)| is_it(one));
                 let shown: u64 = rows.map(|(_, count)| count.requests).sum();
-                let is_path = path_above(&key.path).is_some_and(|above| above.ends_with("b/*"));
+                let is_path = parent_pattern(&key.path).is_some_and(|above| above.ends_with("b/*"));
                 let most = if is_path { cut.paths } else { cut.patterns };
                 prop_assert!(shown <= truth && truth <= shown + most, "{:?}: {} {} {}", key, shown, truth, most);
             }

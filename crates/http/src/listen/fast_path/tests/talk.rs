@@ -50,7 +50,7 @@ impl TestConnection {
         let shared = shared(settings);
         let stop = shared.stop.clone();
         let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-        let runtimes = Runtimes::here();
+        let runtimes = Runtimes::current();
         let (slot, _) = runtimes.assign(&runtimes.handles()[0]);
         let permit = ConnectionPermit::new(permit, slot, shared.counts.accept());
         let stream = AcceptedSocket::Unix(server).into();

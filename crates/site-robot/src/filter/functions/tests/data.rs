@@ -6,7 +6,7 @@ use super::*;
 fn assign_source_copies_another_source_or_a_value() {
     let bench = Bench::new("Data fn=assign-source dst=type src=content-type");
     let mut page = html("");
-    page.assign(&Source::named("type"), "text/x-other");
+    page.assign(&Source::from_name("type"), "text/x-other");
     assert!(bench.data(&mut page).is_allowed());
     assert_eq!(source(&page, "type").as_deref(), Some("text/html"));
     let bench = Bench::new("MetaData fn=assign-source dst=color value=\"dark red\"");

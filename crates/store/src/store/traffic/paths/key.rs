@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use super::pattern::{path_above, path_pattern};
+use super::pattern::{parent_pattern, path_pattern};
 
 /// The robot ID under which robots beyond the limit are combined.
 const OTHER: &str = "other";
@@ -67,8 +67,8 @@ impl PathKey {
     }
 
     /// Returns the key under which an omitted row is counted; `None` for the most general key.
-    pub(super) fn folded(&self) -> Option<Self> {
-        if let Some(path) = path_above(&self.path) {
+    pub(super) fn generalised(&self) -> Option<Self> {
+        if let Some(path) = parent_pattern(&self.path) {
             return Some(Self {
                 path,
                 ..self.clone()
@@ -84,14 +84,14 @@ impl PathKey {
 
     /// Returns the number of patterns that are more general than this key, at most 3.
     pub(super) fn depth(&self) -> u8 {
-        let above = std::iter::successors(path_above(&self.path), |path| path_above(path));
+        let above = std::iter::successors(parent_pattern(&self.path), |path| parent_pattern(path));
         u8::try_from(above.count()).unwrap_or(u8::MAX)
     }
 }
 
 impl PathCount {
     /// Creates the path count for one request whose HTTP status has the given first digit.
-    pub fn one(class: u8) -> Self {
+    pub fn for_class(class: u8) -> Self {
         Self {
             requests: 1,
             redirects: u64::from(class == 3),

@@ -10,5 +10,5 @@ mod trim;
 pub(in crate::store) use add::deletion_statements;
 pub(super) use add::steps;
 pub use key::{CountedPaths, PathCount, PathKey, PathOmissions};
-pub use pattern::{MAX_PATH_BYTES, path_above, path_pattern, stored_path};
+pub use pattern::{MAX_PATH_BYTES, parent_pattern, path_pattern, stored_path};
 pub use read::{PathSum, PathSums};

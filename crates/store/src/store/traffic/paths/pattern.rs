@@ -83,7 +83,7 @@ pub fn path_pattern(path: &[u8], is_cut: bool) -> String {
 
 /// Returns the next more general pattern of a stored path or pattern, under which omitted requests
 /// are counted; `None` for `/*`.
-pub fn path_above(path: &str) -> Option<String> {
+pub fn parent_pattern(path: &str) -> Option<String> {
     let pattern = path_pattern(path.as_bytes(), false);
     if pattern != path {
         return Some(pattern);
@@ -294,7 +294,7 @@ mod tests {
             ("*", &["/*"]),
             ("/*", &[]),
         ] {
-            let above = std::iter::successors(path_above(path), |path| path_above(path));
+            let above = std::iter::successors(parent_pattern(path), |path| parent_pattern(path));
             assert_eq!(above.collect::<Vec<_>>(), expected, "{path}");
         }
     }

@@ -95,7 +95,7 @@ impl PathTrimmer<'_, '_> {
         };
         for PathSum { key, count } in rows {
             *largest = count.requests.max(*largest);
-            let above = key.folded().unwrap_or(key);
+            let above = key.generalised().unwrap_or(key);
             *folded.entry(above).or_default() += count;
         }
         let rows = folded

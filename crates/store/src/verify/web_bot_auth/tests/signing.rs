@@ -89,7 +89,7 @@ fn signed_directory_proves_possession_of_its_key() {
             now_s,
             skew_s: 30,
         };
-        possession::note(&mut keys, headers, asked);
+        possession::record(&mut keys, headers, asked);
         let [own, other] = &*keys else {
             panic!("two keys");
         };

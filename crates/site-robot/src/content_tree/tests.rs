@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn again(matter: &ContentTree, max_chars: Option<usize>) -> Option<ContentTree> {
-    let told = matter.told('\t', max_chars);
+    let told = matter.marked('\t', max_chars);
     ContentTree::read(&told.text, &told.marks)
 }
 
@@ -99,7 +99,7 @@ proptest! {
     fn tree_survives_the_round_trip(pieces in pieces()) {
         let matter = ContentTree { pieces };
         // A tree that contains only pictures and no text has no marks.
-        if !matter.told('\t', None).text.is_empty() {
+        if !matter.marked('\t', None).text.is_empty() {
             prop_assert_eq!(again(&matter, None), Some(matter));
         }
     }
@@ -107,9 +107,9 @@ proptest! {
     #[test]
     fn truncated_tree_contains_only_its_text(pieces in pieces(), max in 1_usize..60) {
         let matter = ContentTree { pieces };
-        let told = matter.told('\t', Some(max));
+        let told = matter.marked('\t', Some(max));
         prop_assert!(told.text.chars().count() <= max);
-        let whole = matter.told('\t', None).text;
+        let whole = matter.marked('\t', None).text;
         prop_assert!(whole.starts_with(&told.text));
         if !told.text.is_empty() {
             prop_assert!(again(&matter, Some(max)).is_some(), "{}", told.marks);
@@ -126,7 +126,7 @@ proptest! {
 fn marks_of_another_text_are_rejected() {
     let plain = |text: &str| Piece::Paragraph(Line::plain(text));
     let pieces = vec![plain("a"), Piece::Quote(vec![plain("b")])];
-    let told = ContentTree { pieces }.told('\t', None);
+    let told = ContentTree { pieces }.marked('\t', None);
     assert!(ContentTree::read(&told.text, &told.marks).is_some());
     for text in ["a\nc", "a\nb ", "a", ""] {
         assert_eq!(ContentTree::read(text, &told.marks), None);

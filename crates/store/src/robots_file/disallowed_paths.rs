@@ -5,7 +5,7 @@ use robot_detection_robots_txt::RobotsTxt;
 use super::merged_file::{merged, parse};
 
 /// Disallows paths in each group of a robots.txt file, since a robot obeys only its own group.
-pub(super) fn closing(text: &[u8], paths: &[String]) -> Vec<u8> {
+pub(super) fn disallow_paths(text: &[u8], paths: &[String]) -> Vec<u8> {
     let closed = |path: &String| format!("Disallow: {path}\n");
     let closed: String = paths.iter().map(closed).collect();
     let file = parse(text);
@@ -74,7 +74,7 @@ mod tests {
 
     fn closed(text: &str) -> String {
         let paths = ["/a/trap.html".to_owned(), "/b/trap.html".to_owned()];
-        String::from_utf8(closing(text.as_bytes(), &paths)).unwrap()
+        String::from_utf8(disallow_paths(text.as_bytes(), &paths)).unwrap()
     }
 
     const TRAPS: &str = "Disallow: /a/trap.html\nDisallow: /b/trap.html\n";

@@ -7,7 +7,7 @@
 //! # Example
 //!
 //! ```
-//! use robot_detection_site_robot::matter::{Line, ContentTree, Piece};
+//! use robot_detection_site_robot::content_tree::{Line, ContentTree, Piece};
 //!
 //! let items = ["Salt", "Pepper"].map(|text| vec![Piece::Paragraph(Line::plain(text))]);
 //! let list = Piece::List { start: None, items: items.to_vec() };
@@ -23,7 +23,7 @@ mod sentence;
 mod tree;
 
 pub use marks::MarkedText;
-pub(crate) use sentence::{SummaryLine, first_sentence, says};
+pub(crate) use sentence::{SummaryLine, first_sentence, repeats};
 pub use tree::{ContentTree, Definition, Line, Link, Piece, Run, Style, TableCell};
 
 /// Maximum nesting depth of blocks in a content tree.

@@ -57,7 +57,7 @@ impl Default for SubmissionLimits {
 
 impl SubmissionLimits {
     /// Counts a confirmation from a network. Returns `false` if the hourly limit is reached.
-    pub(super) fn take(&self, network: &str, now_s: i64) -> bool {
+    pub(super) fn count(&self, network: &str, now_s: i64) -> bool {
         const COUNT: u64 = 0xffff;
         let hour = now_s.div_euclid(HOUR_S).cast_unsigned() << 16;
         let Some(place) = place(&self.networks, self.hasher.hash_one(network)) else {
@@ -72,7 +72,7 @@ impl SubmissionLimits {
     }
 
     /// Counts a request from a fleet. Returns `true` if confirmations from the fleet are plausible.
-    pub(super) fn ask(&self, user_agent: &[u8]) -> bool {
+    pub(super) fn count_fleet_request(&self, user_agent: &[u8]) -> bool {
         let key = self.hasher.hash_one(user_agent);
         let Some(fleet) = place(&self.fleets, key) else {
             return false;
@@ -109,10 +109,10 @@ mod tests {
     fn network_limit_applies_per_hour() {
         let presses = SubmissionLimits::default();
         let [first, second] = ["192.0.2.0/24", "198.51.100.0/24"];
-        assert!((0..MAX_PER_NETWORK).all(|_| presses.take(first, 7_200)));
-        assert!(!presses.take(first, 7_200 + HOUR_S - 1));
-        assert!(presses.take(second, 7_200));
-        assert!(presses.take(first, 7_200 + HOUR_S));
+        assert!((0..MAX_PER_NETWORK).all(|_| presses.count(first, 7_200)));
+        assert!(!presses.count(first, 7_200 + HOUR_S - 1));
+        assert!(presses.count(second, 7_200));
+        assert!(presses.count(first, 7_200 + HOUR_S));
     }
 
     #[test]
@@ -121,13 +121,13 @@ mod tests {
         let (program, people) = (b"Chrome/150", b"Chrome/152");
         let mut freed = 0;
         for _ in 0..1_000 {
-            freed += u32::from(presses.ask(program));
+            freed += u32::from(presses.count_fleet_request(program));
             presses.press(program);
         }
         assert!(freed <= MIN_SUBMISSIONS, "{freed}");
         for _ in 0..1_000 {
             for _ in 0..8 {
-                assert!(presses.ask(people));
+                assert!(presses.count_fleet_request(people));
             }
             presses.press(people);
         }

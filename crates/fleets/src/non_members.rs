@@ -23,7 +23,7 @@ pub(crate) struct NonMembers {
 impl NonMembers {
     /// Adds a sender, given the hash of fleet and sender. A full set is cleared first.
     pub(crate) fn add(&mut self, hash: u64) {
-        if self.has(hash) {
+        if self.contains(hash) {
             return;
         }
         let words = Arc::make_mut(&mut self.words);
@@ -39,7 +39,7 @@ impl NonMembers {
         }
     }
 
-    pub(crate) fn has(&self, hash: u64) -> bool {
+    pub(crate) fn contains(&self, hash: u64) -> bool {
         let (at, bit) = place(hash);
         self.words.get(at).is_some_and(|word| word & bit != 0)
     }
@@ -66,18 +66,18 @@ mod tests {
     #[test]
     fn added_senders_are_found_with_few_false_positives() {
         let (mut released, hasher) = (NonMembers::default(), FixedState::with_seed(1));
-        assert!(!released.has(7));
+        assert!(!released.contains(7));
         let before = released.clone();
         for number in 0..100_000_u32 {
             released.add(hasher.hash_one(number));
-            assert!(released.has(hasher.hash_one(number)));
+            assert!(released.contains(hasher.hash_one(number)));
         }
         let others =
-            (1_000_000..1_100_000_u32).filter(|number| released.has(hasher.hash_one(number)));
+            (1_000_000..1_100_000_u32).filter(|number| released.contains(hasher.hash_one(number)));
         let others = others.count();
         assert!(others < 100_000 / 15, "{others}");
         assert!(
-            !before.has(hasher.hash_one(0_u32)),
+            !before.contains(hasher.hash_one(0_u32)),
             "a cloned set does not change"
         );
     }

@@ -30,7 +30,7 @@ impl RecentPaths {
     }
 
     /// Records a path by its hash; returns `true` if the path is new.
-    pub(crate) fn note(&mut self, hash: u64, at_s: i64) -> bool {
+    pub(crate) fn record(&mut self, hash: u64, at_s: i64) -> bool {
         if self.paths >= MOST || at_s.abs_diff(self.since_s) >= LASTS_S.unsigned_abs() {
             std::mem::swap(&mut self.now, &mut self.before);
             self.now.fill(0);
@@ -65,19 +65,19 @@ mod tests {
     fn path_is_new_once_in_two_days() {
         let mut seen = RecentPaths::new();
         let asked = [0, 1, LASTS_S, 4 * LASTS_S, 5 * LASTS_S, 6 * LASTS_S];
-        let is_new = asked.map(|at_s| seen.note(77, at_s));
+        let is_new = asked.map(|at_s| seen.record(77, at_s));
         // Each request for the path renews its entry.
         assert_eq!(is_new, [true, false, false, false, false, false]);
         for day in 7..9 {
-            seen.note(1 << 40, day * LASTS_S);
+            seen.record(1 << 40, day * LASTS_S);
         }
-        assert!(seen.note(77, 9 * LASTS_S));
+        assert!(seen.record(77, 9 * LASTS_S));
     }
 
     #[test]
     fn most_of_a_million_new_paths_are_recognised() {
         let (mut seen, hasher) = (RecentPaths::new(), FixedState::with_seed(1));
-        let new = (0..1_000_000_u32).filter(|n| seen.note(hasher.hash_one(n), 0));
+        let new = (0..1_000_000_u32).filter(|n| seen.record(hasher.hash_one(n), 0));
         let new = new.count();
         assert!(new > 750_000, "{new}");
     }

@@ -29,7 +29,7 @@ pub trait Resources: Send + Sync {
 
 /// Handling of a request from the browser.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Fate {
+pub(super) enum RequestHandling {
     /// Answer the request with the page itself.
     Page,
     /// Request the URL from a server.
@@ -43,16 +43,16 @@ pub(super) enum Fate {
 /// Determines how to handle a request, based on its resource type and method.
 ///
 /// The first document is the page itself, regardless of how the browser normalizes the URL.
-pub(super) fn fate(kind: &str, method: &str, is_first: bool) -> Fate {
+pub(super) fn handling_for(kind: &str, method: &str, is_first: bool) -> RequestHandling {
     let is_head = method == "HEAD";
     match kind {
-        "Document" if is_first && method == "GET" => Fate::Page,
+        "Document" if is_first && method == "GET" => RequestHandling::Page,
         // Frames and navigations by scripts would load other pages.
-        "Document" => Fate::Stays,
+        "Document" => RequestHandling::Stays,
         "Script" | "Stylesheet" | "XHR" | "Fetch" if is_head || method == "GET" => {
-            Fate::Ask { is_head }
+            RequestHandling::Ask { is_head }
         }
-        _ => Fate::Refused,
+        _ => RequestHandling::Refused,
     }
 }
 
@@ -87,22 +87,26 @@ mod tests {
 
     #[test]
     fn only_read_requests_are_allowed() {
-        let asked = |is_head| Fate::Ask { is_head };
+        let asked = |is_head| RequestHandling::Ask { is_head };
         for (kind, method, is_first, expected) in [
-            ("Document", "GET", true, Fate::Page),
-            ("Document", "GET", false, Fate::Stays),
-            ("Document", "POST", true, Fate::Stays),
+            ("Document", "GET", true, RequestHandling::Page),
+            ("Document", "GET", false, RequestHandling::Stays),
+            ("Document", "POST", true, RequestHandling::Stays),
             ("Script", "GET", false, asked(false)),
             ("Fetch", "GET", false, asked(false)),
             ("XHR", "HEAD", false, asked(true)),
-            ("XHR", "POST", false, Fate::Refused),
-            ("Fetch", "DELETE", false, Fate::Refused),
-            ("Fetch", "get", false, Fate::Refused),
-            ("Image", "GET", false, Fate::Refused),
-            ("Ping", "POST", false, Fate::Refused),
-            ("WebSocket", "GET", false, Fate::Refused),
+            ("XHR", "POST", false, RequestHandling::Refused),
+            ("Fetch", "DELETE", false, RequestHandling::Refused),
+            ("Fetch", "get", false, RequestHandling::Refused),
+            ("Image", "GET", false, RequestHandling::Refused),
+            ("Ping", "POST", false, RequestHandling::Refused),
+            ("WebSocket", "GET", false, RequestHandling::Refused),
         ] {
-            assert_eq!(fate(kind, method, is_first), expected, "{kind} {method}");
+            assert_eq!(
+                handling_for(kind, method, is_first),
+                expected,
+                "{kind} {method}"
+            );
         }
     }
 

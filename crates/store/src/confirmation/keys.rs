@@ -25,7 +25,7 @@ impl Keys {
     }
 
     /// Creates the keys from the secrets stored in the database.
-    pub(super) fn of(secrets: &[(i64, String)]) -> Self {
+    pub(super) fn from_secrets(secrets: &[(i64, String)]) -> Self {
         let keys = secrets.iter();
         let key = |secret: &String| hmac::Key::new(HMAC_SHA256, secret.as_bytes());
         Self(keys.map(|(day, secret)| (*day, key(secret))).collect())
@@ -40,7 +40,7 @@ impl Keys {
     }
 
     /// Returns `true` if the signature of the given parts is valid for the key of the given day.
-    pub(super) fn have_signed(&self, day: i64, parts: &[&[u8]], signature: &str) -> bool {
+    pub(super) fn verify(&self, day: i64, parts: &[&[u8]], signature: &str) -> bool {
         let Some((_, key)) = self.0.iter().find(|(of, _)| *of == day) else {
             return false;
         };
@@ -74,10 +74,10 @@ mod tests {
 
     #[test]
     fn signature_is_only_valid_for_its_key() {
-        let keys = Keys::of(&[(1, "first".to_owned()), (2, "second".to_owned())]);
+        let keys = Keys::from_secrets(&[(1, "first".to_owned()), (2, "second".to_owned())]);
         let (day, signature) = keys.sign(&[b"ab", b"c"]).unwrap();
         assert_eq!(day, 2);
-        assert!(keys.have_signed(2, &[b"ab", b"c"], &signature));
+        assert!(keys.verify(2, &[b"ab", b"c"], &signature));
         for (day, parts, signature) in [
             (1, [&b"ab"[..], b"c"], &*signature),
             (3, [b"ab", b"c"], &signature),
@@ -85,10 +85,10 @@ mod tests {
             (2, [b"ab", b"c"], "x"),
             (2, [b"ab", b"c"], ""),
         ] {
-            assert!(!keys.have_signed(day, &parts, signature), "{day} {parts:?}");
+            assert!(!keys.verify(day, &parts, signature), "{day} {parts:?}");
         }
-        let later = Keys::of(&[(2, "second".to_owned()), (3, "third".to_owned())]);
-        assert!(later.have_signed(2, &[b"ab", b"c"], &signature), "kept");
-        assert!(!Keys::unknown(2).have_signed(2, &[b"ab", b"c"], &signature));
+        let later = Keys::from_secrets(&[(2, "second".to_owned()), (3, "third".to_owned())]);
+        assert!(later.verify(2, &[b"ab", b"c"], &signature), "kept");
+        assert!(!Keys::unknown(2).verify(2, &[b"ab", b"c"], &signature));
     }
 }

@@ -53,7 +53,8 @@ pub(crate) fn first_sentence<S: AsRef<str>>(
     lines: impl Iterator<Item = SummaryLine<S>>,
 ) -> Option<S> {
     let mut lines: Vec<_> = lines.collect();
-    let is_said = |line: &SummaryLine<S>| line.level.is_some() && says(title, line.text.as_ref());
+    let is_said =
+        |line: &SummaryLine<S>| line.level.is_some() && repeats(title, line.text.as_ref());
     let is_main = |line: &SummaryLine<S>| line.level == Some(1);
     let heading = lines.iter().position(is_said);
     let heading = heading.or_else(|| lines.iter().position(is_main));
@@ -85,7 +86,7 @@ fn is_sentence(text: &str) -> bool {
 
 /// Returns `true` if a title is the same as a heading, or combines it with other text such as the
 /// site name, separated by `|` or a similar character.
-pub(crate) fn says(title: &str, heading: &str) -> bool {
+pub(crate) fn repeats(title: &str, heading: &str) -> bool {
     let is_mark = |mark: Option<char>| mark.is_none_or(|mark| BETWEEN.contains(mark));
     let behind = title.strip_prefix(heading).map(str::trim_start);
     let before = title.strip_suffix(heading).map(str::trim_end);

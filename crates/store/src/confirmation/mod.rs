@@ -6,14 +6,14 @@
 //! with a key from the database that is replaced daily. Confirmations are counted, since they
 //! indicate false suspicions.
 
-mod copy;
-mod keys;
-mod presses;
 #[expect(
     clippy::module_inception,
     reason = "the module is named after the type it defines"
 )]
-mod way_out;
+mod confirmation;
+mod copy;
+mod keys;
+mod submission_limits;
 
+pub use confirmation::{Confirmation, ConfirmationKeys, ConfirmingVisitor};
 pub use copy::with_form;
-pub use way_out::{Confirmation, ConfirmationKeys, ConfirmingVisitor};

@@ -26,7 +26,7 @@ use robot_detection_texts::Language;
 use super::{
     copy::{Form, Problem},
     keys::{Keys, new_secret},
-    presses::SubmissionLimits,
+    submission_limits::SubmissionLimits,
 };
 
 /// The time in seconds for which a confirmation form is valid; a visitor that reads for longer has
@@ -97,7 +97,7 @@ impl<'r> ConfirmingVisitor<'r> {
         let user_agent = headers.get(USER_AGENT);
         Self {
             host: host(uri, headers),
-            network: AddressNetwork::around(client).to_string(),
+            network: AddressNetwork::containing(client).to_string(),
             user_agent: user_agent.map_or(&b""[..], HeaderValue::as_bytes),
             language: Language::accepted(headers.get_all(ACCEPT_LANGUAGE)),
         }
@@ -145,8 +145,8 @@ impl ConfirmationKeys {
             return Ok(());
         };
         let today = self.now_s().div_euclid(DAY_S);
-        let keys = store.way_out().keys(today, KEPT_DAYS, &new).await?;
-        self.inner.keys.store(Arc::new(Keys::of(&keys)));
+        let keys = store.keys().keys(today, KEPT_DAYS, &new).await?;
+        self.inner.keys.store(Arc::new(Keys::from_secrets(&keys)));
         Ok(())
     }
 
@@ -181,7 +181,7 @@ impl ConfirmationKeys {
     }
 
     /// Returns the response to a submitted form: a cookie and a redirect, or an error page.
-    pub fn press(
+    pub fn submit(
         &self,
         presser: &ConfirmingVisitor<'_>,
         is_https: bool,
@@ -203,7 +203,7 @@ impl ConfirmationKeys {
             let form = self.form_of(language, &presser.host, &to, action);
             return problem(StatusCode::FORBIDDEN, language, "problem-old", &form);
         }
-        if !self.inner.presses.take(&presser.network, now_s) {
+        if !self.inner.presses.count(&presser.network, now_s) {
             let status = StatusCode::TOO_MANY_REQUESTS;
             let mut response = problem(status, language, "problem-many", "");
             response
@@ -230,7 +230,7 @@ impl ConfirmationKeys {
     }
 
     /// Returns the visitor's confirmation if the request has a valid confirmation cookie.
-    pub fn word_of(
+    pub fn confirmation(
         &self,
         presser: &ConfirmingVisitor<'_>,
         headers: &HeaderMap,
@@ -260,7 +260,7 @@ impl ConfirmationKeys {
 
     /// Counts a request from a fleet. Returns `true` if confirmations from the fleet are accepted.
     pub fn accepts_from_fleet(&self, user_agent: &[u8]) -> bool {
-        self.inner.presses.ask(user_agent)
+        self.inner.presses.count_fleet_request(user_agent)
     }
 
     /// Returns the start and end time of a confirmation cookie, or `None` if the cookie is not
@@ -278,7 +278,7 @@ impl ConfirmationKeys {
         let is_good = now_s < until_s && (0..ALL_S).contains(&now_s.checked_sub(first_s)?);
         let parts = cookie_parts(presser, first, until);
         let keys = self.inner.keys.load();
-        let is_ours = is_good && keys.have_signed(day.parse().ok()?, &parts, signature);
+        let is_ours = is_good && keys.verify(day.parse().ok()?, &parts, signature);
         is_ours.then_some((first_s, until_s))
     }
 
@@ -314,7 +314,7 @@ impl ConfirmationKeys {
         let parts = form_parts(host, to, at_s);
         let keys = self.inner.keys.load();
         day.parse()
-            .is_ok_and(|day| keys.have_signed(day, &parts, signature))
+            .is_ok_and(|day| keys.verify(day, &parts, signature))
     }
 
     fn now_s(&self) -> i64 {

@@ -26,7 +26,7 @@ impl ContentTree {
     /// A mark is a letter, optionally preceded by a number: `2h` starts a heading of level two, and
     /// `12t` consumes twelve bytes of text. Marks start with a version number, and the length and
     /// checksum of their text.
-    pub fn told(&self, between_cells: char, max_chars: Option<usize>) -> MarkedText {
+    pub fn marked(&self, between_cells: char, max_chars: Option<usize>) -> MarkedText {
         let mut writer = Writer::new(between_cells, usize::MAX);
         writer.pieces(&self.pieces);
         let end = max_chars.and_then(|max| writer.text.char_indices().nth(max));

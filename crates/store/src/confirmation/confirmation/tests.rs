@@ -58,7 +58,7 @@ impl Site {
         let headers = visitor(host, AGENT, "");
         let presser = ConfirmingVisitor::of(&Uri::from_static("/"), &headers, client.into());
         self.way_out
-            .press(&presser, is_https, body.as_bytes(), ACTION)
+            .submit(&presser, is_https, body.as_bytes(), ACTION)
     }
 
     /// Clicks the button and returns the cookie in the form in which a browser sends it.
@@ -73,7 +73,7 @@ impl Site {
     fn word(&self, host: &str, client: [u8; 4], agent: &str, cookie: &str) -> Option<Confirmation> {
         let headers = visitor(host, agent, cookie);
         let presser = ConfirmingVisitor::of(&Uri::from_static("/"), &headers, client.into());
-        self.way_out.word_of(&presser, &headers)
+        self.way_out.confirmation(&presser, &headers)
     }
 
     fn is_good(&self, cookie: &str) -> bool {

@@ -10,7 +10,7 @@ use http::HeaderName;
 /// Returns `true` if the header's values are shared by many clients and not private.
 ///
 /// This function is called once for each cached line, not for each message.
-pub(crate) fn may_be_kept(name: &HeaderName) -> bool {
+pub(crate) fn is_cacheable(name: &HeaderName) -> bool {
     of_requests(name.as_str()) || of_responses(name.as_str())
 }
 
@@ -102,10 +102,10 @@ mod tests {
             "x-request-id",
         ];
         for name in own {
-            assert!(!may_be_kept(&HeaderName::from_static(name)), "{name}");
+            assert!(!is_cacheable(&HeaderName::from_static(name)), "{name}");
         }
         for name in ["host", "user-agent", "sec-ch-ua", "sec-fetch-site", "date"] {
-            assert!(may_be_kept(&HeaderName::from_static(name)), "{name}");
+            assert!(is_cacheable(&HeaderName::from_static(name)), "{name}");
         }
     }
 }

@@ -58,7 +58,7 @@ pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     }
     let Ok(page) = axum::body::to_bytes(body, MAX_BYTES).await else {
         // The file was truncated or has grown while it was being read.
-        return super::way_out::copy_unavailable();
+        return super::confirmation::copy_unavailable();
     };
     head.headers.remove(header::CONTENT_LENGTH);
     let (before, behind) = page.split_at(body_start(&page));

@@ -33,7 +33,7 @@ pub struct AffectedRequests {
 }
 
 /// Counts the requests that a rule would have affected.
-pub(super) fn touched(
+pub(super) fn affected_requests(
     rule: &LiveRule,
     sums: &[TrafficSum],
     detector: &Detector,
@@ -88,7 +88,7 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
     let is_verified = key.verdict == Verdict::Verified.as_str();
     let is_impostor = key.verdict == Verdict::Spoofed.as_str();
     let lets_pass = rule.action == LiveAction::Pass;
-    if !rule.is_of_site(&key.site)
+    if !rule.is_for_site(&key.site)
         || is_open
         || (rule.is_for_verified && !is_verified)
         // A pass rule does not apply to impostors of the robot that the rule selects.
@@ -107,7 +107,7 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
         RuleTarget::Robot(id) => (is_listed || is_unlisted) && key.robot == *id,
         about => {
             let record = records.get(&*key.robot).filter(|_| is_listed);
-            record.is_some_and(|robot| about.is_about(robot))
+            record.is_some_and(|robot| about.includes(robot))
         }
     }
 }
@@ -130,7 +130,7 @@ fn notes(rule: &LiveRule) -> Vec<&'static str> {
             "Addresses and User-Agents are not stored: the number covers all of them and is a maximum.",
         );
     }
-    if rule.touches_people() && !rule.is_for_people {
+    if rule.affects_people() && !rule.is_for_people {
         notes.push("The rule matches people: unless you confirm it by setting people, it only records its decisions.");
     }
     match rule.action {

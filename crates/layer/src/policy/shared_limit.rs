@@ -8,8 +8,8 @@ use std::{
 /// A group of instances that share the rate limits of rules.
 ///
 /// The program that runs the instances calls [`join`](super::RateLimiter::join) on each instance.
-/// Once a second, the program collects [the debts of each instance](super::RateLimiter::untold) and
-/// passes the sums to [`correct`](super::RateLimiter::correct) on the other instances. In between,
+/// Once a second, the program collects [the debts of each instance](super::RateLimiter::take_unreported) and
+/// passes the sums to [`apply_totals`](super::RateLimiter::apply_totals) on the other instances. In between,
 /// each instance uses its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SharedLimit {

@@ -16,7 +16,7 @@ pub struct RuleHeader {
 impl RuleHeader {
     /// Returns the headers with these names, without duplicates and without headers that every file
     /// already contains.
-    pub fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
+    pub fn from_names<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
         // The configuration rejects headers that rules are not allowed to add.
         let names = names.filter_map(|name| HeaderName::try_from(plain(name.trim()).ok()?).ok());
         let carried = |name: &HeaderName| *name == header::RETRY_AFTER || name == "x-robots-tag";
