@@ -26,7 +26,7 @@ use std::{
 use robot_detection::{
     clock::Clock,
     store::{
-        CountedMinute, LiveMinutes, Store, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
+        LiveMinutes, MinuteCounts, Store, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
     },
 };
 
@@ -158,7 +158,7 @@ async fn fill(store: &Store, arguments: &Arguments) -> u64 {
 }
 
 /// Invents the requests of a minute: six of ten are people's, and few robots send most others.
-fn invented(minute: i64, requests: u64, random: &mut fastrand::Rng) -> Vec<CountedMinute> {
+fn invented(minute: i64, requests: u64, random: &mut fastrand::Rng) -> Vec<MinuteCounts> {
     let mut counts = BTreeMap::<TrafficKey, TrafficCount>::new();
     for _ in 0..requests {
         let bytes = random.u64(500..60_000);
@@ -168,7 +168,7 @@ fn invented(minute: i64, requests: u64, random: &mut fastrand::Rng) -> Vec<Count
             micros: random.u64(300..90_000),
         };
     }
-    let counted = |(key, count)| CountedMinute { minute, key, count };
+    let counted = |(key, count)| MinuteCounts { minute, key, count };
     counts.into_iter().map(counted).collect()
 }
 

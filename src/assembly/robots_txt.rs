@@ -61,7 +61,7 @@ pub async fn active_robots_txt(
     Ok(served)
 }
 
-/// Returns the robots.txt that the settings specify, before the upstream's file is requested.
+/// Returns the robots.txt specified by the settings, without the upstream's file.
 pub(crate) fn configured_robots_txt(
     loaded: &Loaded,
     detector: &SharedDetector,

@@ -32,7 +32,7 @@ pub(super) struct ProxyConfigArgs {
     /// Proxy for which to print the configuration
     #[arg(value_enum)]
     proxy: ProxyFile,
-    /// Part of the nginx configuration in which the printed file is included
+    /// Section of the nginx configuration that will include the output
     #[arg(long, value_enum, conflicts_with = "standalone")]
     part: Option<NginxPart>,
     /// Read the output of `nginx -T` from a file (`-` reads standard input), and list locations in
@@ -139,7 +139,7 @@ fn inspect_file(proxy: ProxyFile, file: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(escapes > 0)))
 }
 
-/// Returns warnings about settings needed in addition to the file.
+/// Returns warnings about required settings that the file does not contain.
 fn warnings(loaded: &Loaded) -> Vec<&'static str> {
     let settings = loaded.settings();
     let mut warnings = Vec::new();

@@ -116,7 +116,7 @@ impl Observation {
         self.counts = counts;
     }
 
-    /// Evaluates whether the request is suspicious, if a human visitor sent it.
+    /// Evaluates whether a human visitor's request is suspicious.
     fn judge(&mut self, status: u16) {
         if let (Some(suspicion), Some(slip)) = (&self.site.shared.suspicion, self.slip.take()) {
             let kind = |outcome: &Outcome| outcome.kind() == Some(Kind::Person);

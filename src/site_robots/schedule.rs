@@ -95,7 +95,7 @@ impl Schedules {
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(()) = rings.recv() => self.look(),
-                () = self.inner.pages.wait_for_changed() => self.refresh_changed(),
+                () = self.inner.pages.wait_for_change() => self.refresh_changed(),
                 site = self.inner.pages.wait_for_request(), if !self.inner.robots.load().is_empty() => {
                     self.begin(&site);
                 }

@@ -13,11 +13,11 @@ use robot_detection_site_robot::site_robot::SiteRobot;
 
 /// Runs of the site robots: the offered and requested runs, and their progress.
 ///
-/// The process that has the robots [offers](Self::offer) runs of sites, waits for requests with
-/// [`wait_for_request`](Self::wait_for_request), [shows](Self::show) each robot, preferably before the robot runs, and
-/// reports failed runs with [`fail`](Self::fail). Everything else goes through the database:
-/// pages pause, resume, stop and clear the runs of all processes, and read the counts of these
-/// runs. Clones share the state.
+/// The process that has the robots [offers](Self::set_offered_sites) runs of sites, waits for
+/// requests with [`wait_for_request`](Self::wait_for_request), [shows](Self::show) each robot,
+/// preferably before the robot runs, and reports failed runs with [`fail`](Self::fail).
+/// Everything else goes through the database: pages pause, resume, stop and clear the runs of all
+/// processes, and read the counts of these runs. Clones share the state.
 ///
 /// # Example
 ///
@@ -231,7 +231,7 @@ impl RobotRuns {
     }
 
     /// Waits until changed pages have been queued.
-    pub async fn wait_for_changed(&self) {
+    pub async fn wait_for_change(&self) {
         self.inner.is_changed.notified().await;
     }
 

@@ -213,7 +213,7 @@ pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
     lines.collect()
 }
 
-/// The preferences in one file, by path.
+/// The preferences in one file, grouped by path.
 #[derive(Debug, Default)]
 struct FilePreferences<'t> {
     lines: Vec<(&'t [u8], Members<'t>)>,

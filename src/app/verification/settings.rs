@@ -156,7 +156,7 @@ impl Proving {
         match self.refresher().load().await {
             Ok(()) => true,
             Err(error) => {
-                warn!(%error, "cannot load robots' address lists, which therefore verify no claims until they can be loaded: {error}");
+                warn!(%error, "cannot load robots' address lists, so they verify no claims for now: {error}");
                 false
             }
         }

@@ -14,7 +14,7 @@ use crate::config::Loaded;
 use crate::detect::{Claim, Detector, Kind};
 use crate::policy::Action;
 use crate::store::{
-    CountedMinute, CountedPaths, PathCount, Store, TrafficCount, TrafficImport, TrafficKey,
+    CountedPaths, MinuteCounts, PathCount, Store, TrafficCount, TrafficImport, TrafficKey,
     TrafficSpan,
 };
 use crate::traffic::{ShortPath, Window, shared_name};
@@ -183,9 +183,9 @@ impl<'c> Counter<'c> {
     }
 
     /// Returns all counts and removes them from the counter.
-    pub(super) fn take(&mut self) -> Vec<CountedMinute> {
+    pub(super) fn take(&mut self) -> Vec<MinuteCounts> {
         let counts = std::mem::take(&mut self.counts).into_iter();
-        let counted = |((minute, key), count)| CountedMinute { minute, key, count };
+        let counted = |((minute, key), count)| MinuteCounts { minute, key, count };
         counts.map(counted).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use robot_detection::store::{
-    CountedMinute, LiveRuleChange, NewLiveRule, TrafficBatch, TrafficCount, TrafficKey,
+    LiveRuleChange, MinuteCounts, NewLiveRule, TrafficBatch, TrafficCount, TrafficKey,
 };
 use serde_json::json;
 
@@ -28,8 +28,8 @@ async fn live(client: &Client) -> Vec<serde_json::Value> {
     told["live_rules"].as_array().unwrap().clone()
 }
 
-fn counted(robot: &str, kind: &str, cause: &str, requests: u64) -> CountedMinute {
-    CountedMinute {
+fn counted(robot: &str, kind: &str, cause: &str, requests: u64) -> MinuteCounts {
+    MinuteCounts {
         minute: NOW_MS / 60_000 - 100,
         key: TrafficKey {
             site: "default".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use regex::Regex;
 use reqwest::StatusCode;
 use robot_detection::clock::Clock;
-use robot_detection::store::{CountedMinute, TrafficCount, TrafficKey};
+use robot_detection::store::{MinuteCounts, TrafficCount, TrafficKey};
 use serde_json::Value;
 
 use super::{
@@ -399,7 +399,7 @@ async fn names_from_outside_are_escaped_everywhere() {
     let site = Plan::open().start().await;
     let client = site.client();
     for name in [HOSTILE, "=cmd|' /C calc'!A0", "@SUM(A1)", "+1", "-1", "\tx"] {
-        let counted = CountedMinute {
+        let counted = MinuteCounts {
             minute: NOW - 1,
             key: TrafficKey {
                 site: name.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use robot_detection::store::{CountedMinute, Store, TrafficBatch, TrafficCount, TrafficKey};
+use robot_detection::store::{MinuteCounts, Store, TrafficBatch, TrafficCount, TrafficKey};
 
 use super::site::NOW_MS;
 
@@ -148,11 +148,11 @@ pub(crate) async fn come_until(
 }
 
 /// Adds counts up to the time of these tests.
-pub(crate) async fn add(store: &Store, counted: &[CountedMinute]) {
+pub(crate) async fn add(store: &Store, counted: &[MinuteCounts]) {
     add_at(NOW_MS, store, counted).await;
 }
 
-pub(crate) async fn add_at(now_ms: i64, store: &Store, counted: &[CountedMinute]) {
+pub(crate) async fn add_at(now_ms: i64, store: &Store, counted: &[MinuteCounts]) {
     // A repeated number would mean that the same batch is sent again.
     static BATCHES: AtomicI64 = AtomicI64::new(1);
     for counted in counted.chunks(2_000) {
@@ -168,13 +168,13 @@ pub(crate) async fn add_at(now_ms: i64, store: &Store, counted: &[CountedMinute]
 }
 
 /// Returns the counts of visits in a minute.
-pub(crate) fn minute_of(visits: &Visits, minute: i64, requests: u64) -> CountedMinute {
+pub(crate) fn minute_of(visits: &Visits, minute: i64, requests: u64) -> MinuteCounts {
     let cause = match visits.decision {
         "pass" => "no-filter-pattern",
         "redirect" => "filter-pattern",
         _ => "rule 1",
     };
-    CountedMinute {
+    MinuteCounts {
         minute,
         key: TrafficKey {
             site: visits.site.to_owned(),

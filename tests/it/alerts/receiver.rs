@@ -15,7 +15,7 @@ use robot_detection::{
     fetch::{FetchLimits, Fetcher},
     operations::Certificates,
     refresh::Refresher,
-    store::{CountedMinute, Store, TrafficBatch, TrafficCount, TrafficKey},
+    store::{MinuteCounts, Store, TrafficBatch, TrafficCount, TrafficKey},
 };
 use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinSet};
@@ -169,7 +169,7 @@ pub(super) fn key(robot: &str, verdict: &str, decision: &str, cause: &str) -> Tr
 pub(super) async fn count(store: &Store, now_ms: i64, rows: &[(i64, TrafficKey, u64)]) {
     let counted: Vec<_> = rows
         .iter()
-        .map(|(ago, key, requests)| CountedMinute {
+        .map(|(ago, key, requests)| MinuteCounts {
             minute: now_ms / MINUTE_MS - ago,
             key: key.clone(),
             count: TrafficCount {

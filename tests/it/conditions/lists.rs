@@ -104,7 +104,7 @@ async fn a_file_applies_from_the_first_request_and_when_it_changes() {
     );
     let other = house.explain("198.51.100.1");
     assert!(
-        other.contains("the address 198.51.100.1 is not in the rule's addresses"),
+        other.contains("the address 198.51.100.1 is not among the rule's addresses"),
         "{other}"
     );
     assert!(

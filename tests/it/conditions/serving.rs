@@ -129,7 +129,7 @@ async fn explain_lists_each_condition() {
     );
     let other = explain("192.0.3.9");
     assert!(
-        other.contains("the address 192.0.3.9 is not in the rule's addresses"),
+        other.contains("the address 192.0.3.9 is not among the rule's addresses"),
         "{other}"
     );
     let head = "GET /closed/1 HTTP/1.1\nHost: example.org\nUser-Agent: Googlebot/2.1\n";

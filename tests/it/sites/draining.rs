@@ -52,7 +52,7 @@ async fn shutdown_fails_no_request_in_flight() {
     eventually("all are in flight", || arrived.load(Ordering::SeqCst) == 40);
     house.server.signal("TERM");
     eventually("shutdown has begun", || {
-        house.log().contains("stopping when")
+        house.log().contains("shutting down after")
     });
     go_on.add_permits(1_000);
     clients.close();

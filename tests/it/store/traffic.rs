@@ -1,7 +1,7 @@
 //! Counts of visits add up, exactly once, whichever instance adds them and however old they are.
 
 use robot_detection::store::{
-    CountedMinute, LiveMinutes, Store, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
+    LiveMinutes, MinuteCounts, Store, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
 };
 use tokio::task::JoinSet;
 
@@ -40,8 +40,8 @@ fn key(robot: &str) -> TrafficKey {
     }
 }
 
-fn counted(minute: i64, robot: &str, requests: u64) -> CountedMinute {
-    CountedMinute {
+fn counted(minute: i64, robot: &str, requests: u64) -> MinuteCounts {
+    MinuteCounts {
         minute,
         key: key(robot),
         count: TrafficCount {
@@ -52,7 +52,7 @@ fn counted(minute: i64, robot: &str, requests: u64) -> CountedMinute {
     }
 }
 
-async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]) {
+async fn add(store: &Store, writer: &str, number: i64, counted: &[MinuteCounts]) {
     let batch = TrafficBatch {
         writer,
         number,

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use robot_detection::store::{
-    CountedMinute, ImportProgress, Store, StoreErrorKind, TrafficBatch, TrafficCount,
-    TrafficImport, TrafficKey, TrafficSpan, TrafficStep,
+    ImportProgress, MinuteCounts, Store, StoreErrorKind, TrafficBatch, TrafficCount, TrafficImport,
+    TrafficKey, TrafficSpan, TrafficStep,
 };
 use tokio::task::JoinSet;
 
@@ -41,8 +41,8 @@ fn key(number: u64) -> TrafficKey {
     }
 }
 
-fn counted(minute: i64, number: u64, requests: u64) -> CountedMinute {
-    CountedMinute {
+fn counted(minute: i64, number: u64, requests: u64) -> MinuteCounts {
+    MinuteCounts {
         minute,
         key: key(number),
         count: TrafficCount {
@@ -53,7 +53,7 @@ fn counted(minute: i64, number: u64, requests: u64) -> CountedMinute {
     }
 }
 
-async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]) {
+async fn add(store: &Store, writer: &str, number: i64, counted: &[MinuteCounts]) {
     let batch = TrafficBatch {
         writer,
         number,
@@ -64,7 +64,7 @@ async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]
     store.traffic().add(&batch, NOW * MINUTE_MS).await.unwrap();
 }
 
-async fn import(store: &Store, id: &str, counted: &[CountedMinute]) {
+async fn import(store: &Store, id: &str, counted: &[MinuteCounts]) {
     let import = TrafficImport {
         import_id: id.to_owned(),
         first_line: "first".to_owned(),
@@ -153,7 +153,7 @@ fn put(sums: &mut Sums, key: &TrafficKey, count: TrafficCount) {
 }
 
 /// Adds up the counts of the given minutes one by one.
-fn model(all: &[CountedMinute], minutes: &Range<i64>, robot: Option<&str>) -> Sums {
+fn model(all: &[MinuteCounts], minutes: &Range<i64>, robot: Option<&str>) -> Sums {
     let told = TrafficSpan::covered(&TrafficSpan::cover(minutes.clone(), NOW));
     let told = told.unwrap_or(0..0);
     let mut sums = Sums::new();
@@ -165,7 +165,7 @@ fn model(all: &[CountedMinute], minutes: &Range<i64>, robot: Option<&str>) -> Su
     sums
 }
 
-async fn check(store: &Store, all: &[CountedMinute], minutes: Range<i64>) {
+async fn check(store: &Store, all: &[MinuteCounts], minutes: Range<i64>) {
     let now_ms = NOW * MINUTE_MS;
     let mut told = Sums::new();
     for sum in store.traffic().read(minutes.clone(), now_ms).await.unwrap() {
@@ -220,7 +220,7 @@ async fn sums_stay_the_same_whatever_is_packed(database: TestDatabase) {
     let store = database.store().await;
     for seed in 0..3 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let mut all: Vec<CountedMinute> = Vec::new();
+        let mut all: Vec<MinuteCounts> = Vec::new();
         // Each seed has its own years.
         let newest = NOW - i64::try_from(seed).unwrap() * 400 * DAY;
         for number in 0..30 {

@@ -28,7 +28,7 @@ const MAX_NAMES: usize = 20;
 pub(crate) struct Traffic {
     pub(super) question: TrafficQuestion,
     series: TrafficSeries,
-    /// Minutes of the period that the page shows.
+    /// Length of the period shown on the page, in minutes.
     pub(super) told: Range<i64>,
     /// Minutes of the previous period, if that period was fully recorded.
     pub(super) before: Option<Range<i64>>,

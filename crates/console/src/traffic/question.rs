@@ -210,7 +210,7 @@ fn moment(key: &str, text: &str, zone: TimeZone) -> Result<Moment, Problem> {
 pub(super) fn text(key: &str, value: &str) -> Result<Option<String>, Problem> {
     if value.len() > MAX_BYTES {
         return Err(invalid(format!(
-            "{key} must have at most {MAX_BYTES} bytes"
+            "{key} must be at most {MAX_BYTES} bytes long"
         )));
     }
     Ok(Some(value.to_owned()).filter(|value| !value.is_empty()))

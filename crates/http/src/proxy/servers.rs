@@ -7,8 +7,7 @@ use super::{
     server::{Server, ServerSlot},
 };
 
-/// The maximum number of servers of one upstream, because a [`ServerSet`] has one bit for each
-/// server.
+/// The maximum number of servers per upstream; a [`ServerSet`] has one bit per server.
 pub(super) const MAX_SERVERS: usize = 64;
 
 /// The servers of an upstream, of which there is at least one.

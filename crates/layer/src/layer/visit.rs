@@ -92,7 +92,7 @@ pub enum Noteworthy {
     Impostor,
     /// The request was for a trap, and violated no robots.txt rule that applies to the visitor.
     Trap,
-    /// The request came from a suspect and passed.
+    /// The request came from a suspect and was allowed to pass.
     Suspect,
     /// The decision was an action other than to pass the request.
     Action(Action),

@@ -248,8 +248,8 @@ impl RuleBuilder {
         ]
     }
 
-    /// Creates the effect from the settings; `place` returns the redirect target for a URL, or the
-    /// policy's target for `None`.
+    /// Creates the rule's effect from the settings. `place` maps a URL to its redirect target; for
+    /// `None`, it returns the policy's target.
     fn effect(
         &self,
         place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
@@ -364,7 +364,7 @@ fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
         return Ok(heaven);
     }
     let reason = format!(
-        "{location} is on another site and cannot be served without a redirect; use a path of this site, or redirect"
+        "{location} is on another site and cannot be served without a redirect; use a path on this site, or a redirect"
     );
     Err(("redirect_url", reason))
 }

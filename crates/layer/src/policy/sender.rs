@@ -298,7 +298,7 @@ impl SenderMismatch {
         let place = address.map_or_else(Place::default, |address| places.find(address));
         match (self, address) {
             (Self::Address, Some(address)) => {
-                format!("the address {address} is not in the rule's addresses")
+                format!("the address {address} is not among the rule's addresses")
             }
             (Self::Asn, Some(address)) => match place.asn {
                 Some(asn) => format!("the address {address} is in AS{asn}"),

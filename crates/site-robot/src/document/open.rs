@@ -34,7 +34,7 @@ pub(super) struct Traits {
     pub(super) is_hidden: bool,
     /// Whether the element is a section, which may have its own header and footer.
     pub(super) is_section: bool,
-    /// Page part formed by the element.
+    /// The part of the page that the element represents.
     pub(super) part: Option<Part>,
     pub(super) style: Inline,
     pub(super) container: u32,

@@ -17,7 +17,7 @@ pub(super) const MAX_UNRECORDED: usize = 8 * BATCH;
 /// descriptions.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Maximum time that a page waits to be recorded together with others.
+/// Maximum time that a page waits to be recorded in a batch.
 const PAUSE_MS: i64 = 50;
 
 /// Finished visits that are waiting to be recorded.

@@ -76,7 +76,7 @@ pub(super) struct Upstream {
     pub(super) url: String,
     /// Whether requests to the upstream contain the visitor's host name.
     pub(super) preserve_host: bool,
-    /// The host name to send to the upstream on behalf of all hosts that are not configured.
+    /// The host name to send to the upstream instead of a host that is not configured.
     pub(super) host: Option<String>,
 }
 

@@ -138,7 +138,7 @@ pub use secrets::ConfirmationKeys;
 pub use store::Store;
 pub use suspects::{StoredSuspects, Suspects};
 pub use traffic::{
-    CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathKey,
+    CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, MinuteCounts, PathCount, PathKey,
     PathOmissions, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport,
     TrafficKey, TrafficRange, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, TrafficSums,
     parent_pattern, path_pattern, stored_path,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use robot_detection_store::store::{
-    CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan,
+    CountedPaths, MinuteCounts, TrafficCount, TrafficKey, TrafficSpan,
 };
 
 use super::paths::Window;
@@ -44,9 +44,9 @@ impl Pending {
     }
 
     /// Removes and returns all counts that have not been written.
-    pub(super) fn take(&mut self) -> Vec<CountedMinute> {
+    pub(super) fn take(&mut self) -> Vec<MinuteCounts> {
         let counts = std::mem::take(&mut self.counts).into_iter();
-        let counted = |((minute, key), count)| CountedMinute { minute, key, count };
+        let counted = |((minute, key), count)| MinuteCounts { minute, key, count };
         counts.map(counted).collect()
     }
 

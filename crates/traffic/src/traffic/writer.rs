@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tracing::warn;
 
 use robot_detection_store::store::{
-    CountedMinute, CountedPaths, LiveMinutes, OutageLogger, Store, StoreError, StoreErrorKind,
+    CountedPaths, LiveMinutes, MinuteCounts, OutageLogger, Store, StoreError, StoreErrorKind,
     TrafficBatch,
 };
 
@@ -54,7 +54,7 @@ pub(super) struct Writer {
 #[derive(Debug)]
 struct Batch {
     number: i64,
-    counted: Vec<CountedMinute>,
+    counted: Vec<MinuteCounts>,
     paths: Vec<CountedPaths>,
     live: Vec<LiveMinutes>,
     minute: i64,

@@ -9,7 +9,7 @@ use super::{
         statement::{Step, Value},
         transaction::Transaction,
     },
-    CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan, paths, sql,
+    CountedPaths, MinuteCounts, TrafficCount, TrafficKey, TrafficSpan, paths, sql,
 };
 
 /// The time for which an inactive traffic writer remains stored, in milliseconds.
@@ -26,7 +26,7 @@ pub struct TrafficBatch<'b> {
     /// The number of the batch, which increases with each batch from the same writer.
     pub number: i64,
     /// Counts of requests.
-    pub counted: &'b [CountedMinute],
+    pub counted: &'b [MinuteCounts],
     /// Counts of requested paths.
     pub paths: &'b [CountedPaths],
     /// Minutes in which requests were being counted, including minutes without requests.
@@ -101,7 +101,7 @@ pub(in crate::store) async fn is_next_batch(
 /// Returns the steps of the transaction, in an order that is the same on all instances to avoid
 /// deadlocks on shared totals.
 pub(super) fn steps<'b>(
-    counted: &'b [CountedMinute],
+    counted: &'b [MinuteCounts],
     asked: &'b [CountedPaths],
     writer: &'b str,
     live: &'b [LiveMinutes],

@@ -5,7 +5,7 @@ use super::{
     super::{
         StoreError, StoreErrorKind, columns::from_sql, statement::Value, transaction::Transaction,
     },
-    CountedMinute, CountedPaths, TrafficSpan,
+    CountedPaths, MinuteCounts, TrafficSpan,
     add::{steps, sum_values},
     pack::unpacked,
     sql,
@@ -42,7 +42,7 @@ pub struct ImportProgress<'p> {
     /// The number of uncompressed bytes counted so far.
     pub counted_to: u64,
     /// Counts of requests since the previous call.
-    pub counted: &'p [CountedMinute],
+    pub counted: &'p [MinuteCounts],
     /// Counts of paths since the previous call.
     pub paths: &'p [CountedPaths],
 }

@@ -41,7 +41,7 @@ pub struct TrafficCount {
 
 /// The number of requests with the same key in one minute.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct CountedMinute {
+pub struct MinuteCounts {
     /// The minute, as the number of minutes since the Unix epoch.
     pub minute: i64,
     /// The traffic key shared by the requests.

@@ -14,7 +14,7 @@ pub(super) mod sql;
 pub(super) use add::is_next_batch;
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
-pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
+pub use key::{MinuteCounts, TrafficCount, TrafficKey, TrafficSpan};
 pub(super) use paths::deletion_statements;
 pub use paths::{
     CountedPaths, MAX_PATH_BYTES, PathCount, PathKey, PathOmissions, PathSum, PathSums,

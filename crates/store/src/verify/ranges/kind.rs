@@ -102,7 +102,7 @@ impl ListKind {
         }
     }
 
-    /// Returns the URL for the name of a stored list, if the list is of this kind.
+    /// Returns the URL of a stored list from the list's name, if the name has this kind's form.
     pub(super) fn url_of(self, stored: &str) -> Option<&str> {
         match self {
             Self::Operator => (!stored.starts_with(STORED)).then_some(stored),

@@ -307,7 +307,7 @@ impl Metadata {
 }
 
 fn keys_of(json: &[u8]) -> Result<Vec<Key>, String> {
-    key::keys(json).ok_or_else(|| format!("not a key set of at most {} keys", key::MAX_KEYS))
+    key::keys(json).ok_or_else(|| format!("not a key set, or more than {} keys", key::MAX_KEYS))
 }
 
 fn check_type(answer: &DirectResponse, media_type: &str) -> Result<(), String> {
