@@ -56,7 +56,7 @@ pub(super) struct Status {
 
 /// The settings, rules and headers in force.
 #[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "Settings")]
+#[schemars(rename = "SettingList")]
 pub(super) struct SettingsAnswer {
     settings: Vec<Setting>,
     rules: Vec<RuleView>,
