@@ -138,7 +138,7 @@ impl RobotRuns {
     }
 
     /// Reports that a run failed; pages show the failure until the next request, or until a run has
-    /// [ended](Self::ended).
+    /// [ended](Self::record_end).
     pub fn fail(&self, site: &str, reason: impl Into<String>) {
         let mut known = self.sites();
         known.taken.remove(site);
@@ -153,7 +153,7 @@ impl RobotRuns {
     /// Sets the schedule of a site's runs, to which the console compares the age of heaven pages.
     ///
     /// The function returns the first start after a given time, in milliseconds since 1970. Another
-    /// [offer](Self::offer) removes the schedule.
+    /// [offer](Self::set_offered_sites) removes the schedule.
     pub fn set_schedule(
         &self,
         site: &str,

@@ -101,9 +101,8 @@ impl ErrorPage {
     /// Returns the error page as HTML.
     fn html(self, language: Language) -> String {
         // A text of the site may contain markup.
-        let (title, sentence) = (self.title(), self.sentence(language));
-        let sentence = sentence.replace('&', "&amp;").replace('<', "&lt;");
-        let tag = language.tag();
+        let (title, tag, text) = (self.title(), language.tag(), self.sentence(language));
+        let sentence = text.replace('&', "&amp;").replace('<', "&lt;");
         format!(
             "<!DOCTYPE html>\n<html lang=\"{tag}\" dir=\"ltr\">\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n\

@@ -1,7 +1,7 @@
 //! Content of a page as a tree: headings, paragraphs, lists, tables, code, links.
 //!
 //! [`ContentTree`] contains the content of a page without its markup. The tree is stored as text,
-//! with [marks](ContentTree::told) that refer to the text. If the text is modified, the marks are
+//! with [marks](ContentTree::marked) that refer to the text. If the text is modified, the marks are
 //! ignored, so they can never be wrong.
 //!
 //! # Example
