@@ -35,7 +35,7 @@ use robot_detection_site_robot::site_robot::SiteRobot;
 /// let runs = RobotRuns::default();
 /// runs.set_offered_sites([robot.site().to_owned()]);
 /// runs.show(&robot);
-/// // In a task, again and again: `let site = runs.wanted().await;`, then run its robot.
+/// // In a task, again and again: `let site = runs.wait_for_request().await;`, then run its robot.
 /// # Ok(())
 /// # }
 /// ```

@@ -26,7 +26,7 @@ const KEPT_BYTES: usize = 256;
 /// assert_eq!(&*framing.follow(b"GET /caf\xe9 HTTP/1.1\r\n\r\n"), b"GET /caf%E9 HTTP/1.1\r\n\r\n");
 /// framing.follow(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
 /// assert_eq!(&*framing.follow(b"0\r\n\nGET /next"), b"0\r\n");
-/// assert!(framing.is_over());
+/// assert!(framing.has_ended());
 /// ```
 #[derive(Debug, Default)]
 pub struct RequestFraming {

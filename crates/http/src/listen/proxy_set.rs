@@ -10,7 +10,7 @@ use std::{fmt, net::IpAddr, sync::Arc};
 /// use robot_detection_http::listen::{ProxySet, TrustedProxies};
 ///
 /// let is_ours = |address: IpAddr| address.is_loopback();
-/// let proxies = TrustedProxies::default().with(ProxySet::new("this machine", Arc::new(is_ours)));
+/// let proxies = TrustedProxies::default().with_proxies(ProxySet::new("this machine", Arc::new(is_ours)));
 /// assert!(proxies.contains("127.0.0.1".parse()?));
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```

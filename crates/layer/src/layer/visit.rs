@@ -57,7 +57,7 @@ pub struct Visit {
 ///
 /// let proof = ClaimProof::default();
 /// assert_eq!(proof.verdict(), None);
-/// proof.end(Verdict::Spoofed, "192.0.2.7 has no host name");
+/// proof.set_verdict(Verdict::Spoofed, "192.0.2.7 has no host name");
 /// assert_eq!(proof.verdict(), Some(Verdict::Spoofed));
 /// assert_eq!(proof.evidence(), "192.0.2.7 has no host name");
 /// ```

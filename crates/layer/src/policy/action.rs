@@ -164,7 +164,7 @@ impl fmt::Display for Action {
 /// use robot_detection_layer::policy::{Action, ByAction};
 ///
 /// let lengths = ByAction::new(|action| action.as_str().len());
-/// assert_eq!(*lengths.of(Action::Refuse), 6);
+/// assert_eq!(*lengths.get(Action::Refuse), 6);
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ByAction<T> {

@@ -82,7 +82,7 @@ impl Mark {
 /// let marks = Marks::new(&Clock::system());
 /// let visitor = marks.visitor([192, 0, 2, 7].into(), b"Chrome/156");
 /// marks.set(visitor, Mark::Trap, Duration::from_secs(3_600));
-/// assert!(marks.found(visitor).reasons.contains(Reason::Trap));
+/// assert!(marks.active_marks(visitor).reasons.contains(Reason::Trap));
 /// ```
 #[derive(Clone)]
 pub struct Marks {

@@ -12,7 +12,7 @@
 //! let items = ["Salt", "Pepper"].map(|text| vec![Piece::Paragraph(Line::plain(text))]);
 //! let list = Piece::List { start: None, items: items.to_vec() };
 //! let matter = ContentTree { pieces: vec![list] };
-//! let told = matter.told('\t', None);
+//! let told = matter.marked('\t', None);
 //! assert_eq!(told.text, "Salt\nPepper");
 //! assert_eq!(ContentTree::read(&told.text, &told.marks), Some(matter));
 //! ```

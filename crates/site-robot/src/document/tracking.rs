@@ -39,7 +39,7 @@ const USUAL: [&str; 24] = [
 /// use robot_detection_site_robot::document::TrackingParameters;
 ///
 /// let url = "https://h.example/a?utm_source=x&b=1&gclid=7".parse().unwrap();
-/// let without = TrackingParameters::default().without(&url);
+/// let without = TrackingParameters::default().remove_from(&url);
 /// assert_eq!(without.unwrap().as_str(), "https://h.example/a?b=1");
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]

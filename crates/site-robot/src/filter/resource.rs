@@ -35,8 +35,8 @@ const TEXT: &str = "text/";
 ///
 /// let url = "http://home.example.com/docs/".parse().unwrap();
 /// let resource = Resource::new(url, 2);
-/// assert_eq!(resource.source(&Source::named("host")).as_deref(), Some("home.example.com"));
-/// assert_eq!(resource.source(&Source::named("depth")).as_deref(), Some("2"));
+/// assert_eq!(resource.source(&Source::from_name("host")).as_deref(), Some("home.example.com"));
+/// assert_eq!(resource.source(&Source::from_name("depth")).as_deref(), Some("2"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Resource {

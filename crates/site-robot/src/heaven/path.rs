@@ -43,7 +43,7 @@ const RESERVED: [&str; 7] = [
 /// ```
 /// use robot_detection_site_robot::heaven::HeavenPath;
 ///
-/// let path = HeavenPath::of("https://www.example.com/a/b", "https://www.example.com");
+/// let path = HeavenPath::for_url("https://www.example.com/a/b", "https://www.example.com");
 /// assert_eq!(path.as_str(), "a/b.htm");
 /// ```
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -24,7 +24,7 @@ use std::{
 /// ```
 /// use robot_detection_store::fetch::AddressKind;
 ///
-/// let kind = AddressKind::of("::ffff:10.0.0.1".parse().unwrap());
+/// let kind = AddressKind::from_address("::ffff:10.0.0.1".parse().unwrap());
 /// assert_eq!(kind, AddressKind::Private);
 /// assert_eq!(kind.to_string(), "a private address");
 /// ```

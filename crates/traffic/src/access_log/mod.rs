@@ -39,7 +39,7 @@
 //! let log = br#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "Example/1.0""#;
 //! let mut lines = Lines::new(open(log.as_slice())?);
 //! let mut parser = Parser::combined();
-//! while lines.fill()? {
+//! while lines.read_more()? {
 //!     while let Some(line) = lines.next_line() {
 //!         let entry = parser.read(line).expect("a line in the combined format");
 //!         assert_eq!(entry.user_agent, Some(b"Example/1.0".as_slice()));

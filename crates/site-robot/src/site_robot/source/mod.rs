@@ -21,7 +21,7 @@
 //! });
 //! let source = PageSource::from(source);
 //! let url = "http://h.example/a".parse().unwrap();
-//! let answer = source.ask(&PageRequest::get(&url)).await.unwrap();
+//! let answer = source.fetch(&PageRequest::get(&url)).await.unwrap();
 //! assert_eq!((answer.status, &answer.body[..]), (200, &b"site robot"[..]));
 //! # }
 //! ```
