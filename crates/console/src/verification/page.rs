@@ -239,7 +239,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("The resolver returns no names for addresses"),
+            text.contains("The resolver returns no host names for IP addresses"),
             "{text}"
         );
         assert!(!text.contains(" style="), "inline styles are not allowed");
