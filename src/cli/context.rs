@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use crate::app::{self, ClaimProver};
-use crate::assembly::{replace_texts, robot_conf};
+use crate::assembly::robot_conf;
 use crate::clock::Clock;
 use crate::config::{DatabaseSection, Loaded, Loader, Settings, SiteRobotSection};
 use crate::detect::Detector;
@@ -115,9 +115,7 @@ fn state_of_robot(loader: &Loader) -> Option<String> {
 
 /// Loads the settings for a command that has no flags for settings.
 pub(super) fn load(cli: &Cli) -> anyhow::Result<Loaded> {
-    let loaded = every_error::load(&loader(cli)?)?;
-    replace_texts(&loaded)?;
-    Ok(loaded)
+    Ok(every_error::load(&loader(cli)?)?)
 }
 
 /// Returns a detector for the robots in the database, or for the bundled robots if no database

@@ -12,13 +12,13 @@ const TAGS: [&str; 8] = ["en", "de", "fr", "es", "pt", "ja", "zh", "ru"];
 const MAX_RANGES: usize = 32;
 
 /// Texts by key, with one translation per language; a missing translation is empty.
-type Texts<'f> = HashMap<&'f str, [&'f str; TAGS.len()]>;
+type Texts = HashMap<String, [String; TAGS.len()]>;
 
-static TEXTS: LazyLock<Texts<'static>> =
+static TEXTS: LazyLock<Texts> =
     LazyLock::new(|| parse(include_str!("texts.txt")).unwrap_or_default());
 
 /// Texts of the site, which replace those in [`TEXTS`].
-static SITE: OnceLock<Texts<'static>> = OnceLock::new();
+static SITE: OnceLock<Texts> = OnceLock::new();
 
 /// Language of the texts for visitors.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -62,7 +62,7 @@ impl Language {
     /// Returns a text in this language, or its key if there is no such text.
     #[must_use]
     pub fn text(self, key: &'static str) -> &'static str {
-        let find = |texts: &Texts<'static>| texts.get(key)?.get(self.0).copied();
+        let find = |texts: &'static Texts| texts.get(key)?.get(self.0).map(String::as_str);
         let site = SITE.get().and_then(find).filter(|text| !text.is_empty());
         site.or_else(|| find(&TEXTS)).unwrap_or(key)
     }
@@ -88,22 +88,23 @@ impl Language {
 ///
 /// Returns an error with the line number and the reason; no text is replaced then.
 pub fn replace(file: &str) -> Result<(), String> {
-    for (key, translations) in parse(file)? {
+    let texts = parse(file)?;
+    for (key, translations) in &texts {
         let Some(own) = TEXTS.get(key) else {
             return Err(format!("unknown text [{key}]"));
         };
         for text in translations.iter().filter(|text| !text.is_empty()) {
-            let (values, own) = (|text: &str| text.matches("{}").count(), own[0]);
+            let (values, own) = (|text: &str| text.matches("{}").count(), &own[0]);
             if values(text) != values(own) {
                 return Err(format!("[{key}] {text:?} needs each {{}} of {own:?}"));
             }
         }
     }
-    SITE.get_or_init(|| parse(Box::leak(file.into())).unwrap_or_default());
+    SITE.get_or_init(|| texts);
     Ok(())
 }
 
-fn parse(file: &str) -> Result<Texts<'_>, String> {
+fn parse(file: &str) -> Result<Texts, String> {
     let mut texts = Texts::new();
     let mut key = "";
     for (line, number) in file.lines().map(str::trim).zip(1..) {
@@ -111,12 +112,12 @@ fn parse(file: &str) -> Result<Texts<'_>, String> {
             key = name.trim_end_matches(']');
         } else if !line.is_empty() && !line.starts_with('#') {
             let (tag, text) = line.split_once(' ').unwrap_or_default();
-            let mut places = TAGS.iter().zip(texts.entry(key).or_default());
+            let mut places = TAGS.iter().zip(texts.entry(key.to_owned()).or_default());
             let Some((_, place)) = places.find(|(known, _)| **known == tag) else {
                 let tags = TAGS.join(", ");
                 return Err(format!("line {number}: expected [KEY] or one of {tags}"));
             };
-            *place = text;
+            text.clone_into(place);
         }
     }
     Ok(texts)
@@ -133,7 +134,7 @@ mod tests {
             for text in translations {
                 assert!(!text.is_empty(), "{key}");
                 let values = |text: &str| text.matches("{}").count();
-                assert_eq!(values(text), values(translations[0]), "{key}: {text}");
+                assert_eq!(values(text), values(&translations[0]), "{key}: {text}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Loads the configuration and database for `site-robot` commands.
 
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
-use crate::assembly::robot_conf;
+use crate::assembly::{replace_texts, robot_conf};
 use crate::cli::output::WrongUsage;
 use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
@@ -23,6 +23,7 @@ impl CommandContext {
 
     /// Opens the database specified in a configuration.
     pub(in crate::cli) async fn open(loaded: Loaded) -> anyhow::Result<Self> {
+        replace_texts(&loaded)?;
         let settings = loaded.settings();
         let conf = robot_conf(&loaded, settings).map(|(conf, ..)| conf);
         let is_told = conf.is_ok_and(|conf| conf.has_own("loglevel") && conf.loglevel > 0);

@@ -243,7 +243,7 @@ async fn control_run(
     Ok(is_told)
 }
 
-/// Requests that the quarantined results be accepted; returns `false` if there are none.
+/// Requests that the quarantined results be accepted; returns `false` without such results.
 async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.held.is_none() {

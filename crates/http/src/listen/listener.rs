@@ -135,7 +135,7 @@ impl Listener {
     }
 
     /// Serves in the same way as [`Listener::serve`], with a service that needs no extensions, on
-    /// the threads of `workers`, or on those of the current runtime if there are none.
+    /// the threads of `workers`, or without workers on the threads of the current runtime.
     ///
     /// If all threads end, `stop` is cancelled.
     pub async fn serve_http<S: HttpService>(

@@ -362,7 +362,7 @@ impl Front {
         [&self.own]
     }
 
-    /// Returns all servers, including those of this program.
+    /// Returns all servers, including this program's servers.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
         self.places_to_query(false)
     }

@@ -165,7 +165,7 @@ impl Reader<'_, '_> {
 }
 
 impl Directive {
-    /// Returns the directive's first argument, or an empty text if there is none.
+    /// Returns the directive's first argument, or an empty text for a directive without arguments.
     pub(super) fn first(&self) -> &str {
         self.args.first().map_or("", String::as_str)
     }
