@@ -67,7 +67,7 @@ const ROOMS: &[(&str, &[Room])] = &[
         &[
             ("description", &[]),
             ("fetch", &[]),
-            ("store", &["description"]),
+            ("store", &["description", "fetch"]),
             ("instances", &["store"]),
             ("pace", &["store"]),
             ("verify", &["fetch", "store"]),

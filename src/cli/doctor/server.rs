@@ -14,6 +14,7 @@ use super::{
 use crate::app::OPERATION;
 use crate::clock::Clock;
 use crate::config::Loaded;
+use crate::fetch::bundled_authorities;
 use crate::listen::{CertificateState, ListenAddr, OpenFileLimit, Validity};
 
 /// Checks that each upstream accepts connections.
@@ -72,6 +73,17 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
         checks.extend(texts.map(|text| Check::warning(name, text.to_owned())));
     }
     checks
+}
+
+/// Reports the certificate authorities that the program trusts.
+pub(super) fn authorities() -> Vec<Check> {
+    let text = if bundled_authorities().is_empty() {
+        "HTTPS servers are verified with the system's certificate authorities"
+    } else {
+        "the system has no certificate authorities; HTTPS servers are verified with Mozilla's, which \
+         the program contains"
+    };
+    vec![Check::new("authorities", Ok(text.to_owned()))]
 }
 
 /// Checks how many clients the limit on open files allows, after `serve` has raised the limit.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{
     http::{Reply, TestServer},
-    program::{Server, run, succeed},
+    program::{Server, command, run, succeed},
 };
 
 use super::site::configure;
@@ -48,6 +48,21 @@ fn check(directory: &Path, name: &str) -> (bool, String) {
     let mut checks = checks(directory, name);
     assert_eq!(checks.len(), 1, "{name}: {checks:?}");
     checks.remove(0)
+}
+
+#[test]
+fn doctor_reports_the_certificate_authorities() {
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path(), "server.listen = '127.0.0.1:0'");
+    let system = "/etc/ssl/certs/ca-certificates.crt";
+    for (file, words) in [(system, "the system's"), ("/dev/null", "Mozilla's")] {
+        let mut doctor = command(directory.path());
+        doctor.env("SSL_CERT_FILE", file).env_remove("SSL_CERT_DIR");
+        let report = doctor.args(["doctor", "--offline"]).output().unwrap();
+        let report = String::from_utf8(report.stdout).unwrap();
+        let line = report.lines().find(|line| line.contains("authorities"));
+        assert!(line.is_some_and(|it| it.contains(words)), "{report}");
+    }
 }
 
 #[test]

@@ -17,8 +17,10 @@ use rustls::{
     },
     sign::CertifiedKey,
 };
+use rustls_native_certs::load_native_certs;
 use tracing::warn;
 use webpki::{EndEntityCert, KeyUsage};
+use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 /// The maximum size of a certificate or key file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -246,6 +248,16 @@ pub(crate) enum UnusableAuthorities {
     Certificate(rustls::Error),
     /// The file of authorities does not contain a certificate.
     None,
+}
+
+/// Returns the system's certificate authorities, or Mozilla's if the system has none.
+pub(crate) fn default_authorities() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(load_native_certs().certs);
+    if roots.is_empty() {
+        roots.add_parsable_certificates(TLS_SERVER_ROOT_CERTS.iter().cloned());
+    }
+    roots
 }
 
 /// Reads the certificates of trusted authorities from a PEM file.

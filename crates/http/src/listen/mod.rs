@@ -81,7 +81,7 @@ mod workers;
 pub use acme::{Acme, AcmeError, AcmeSettings};
 pub use address::{ListenAddr, ListenAddrError};
 pub use certificate::{CertificateError, CertificateFiles, CertificateState, Validity};
-pub(crate) use certificate::{UnusableAuthorities, read_authorities};
+pub(crate) use certificate::{UnusableAuthorities, default_authorities, read_authorities};
 pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
 #[doc(hidden)]

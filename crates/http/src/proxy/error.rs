@@ -31,11 +31,6 @@ pub enum ProxyError {
         /// The reason why the file of trusted certificates is unusable.
         reason: String,
     },
-    /// The operating system has no trusted certificates.
-    #[error(
-        "the system has no trusted certificates for HTTPS: {0}; install the ca-certificates package, or configure your own file"
-    )]
-    NoCertificates(#[source] io::Error),
     /// The configured path of the health check is invalid.
     #[error("{0:?} is not a path such as /health")]
     HealthPath(String),

@@ -1,13 +1,13 @@
 //! TLS connections to the upstream, and the authorities trusted for them.
 
-use std::{io, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::error::ProxyError;
-use crate::listen::{UnusableAuthorities, read_authorities};
+use crate::listen::{UnusableAuthorities, default_authorities, read_authorities};
 
 /// The TLS connectors, which verify certificates against the host in the server's URL.
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// Creates connectors that trust the authorities in a file, or the authorities of the system if
-    /// there is no file.
+    /// Creates connectors that trust the authorities in a file, or the default authorities if there
+    /// is no file.
     ///
     /// # Errors
     ///
-    /// Returns an error if no certificate can be found.
+    /// Returns an error if the file is unusable.
     pub(super) fn new(
         ca_file: Option<&Path>,
         offers_http2: bool,
@@ -55,24 +55,18 @@ impl Tls {
 
 fn config(ca_file: Option<&Path>) -> Result<ClientConfig, ProxyError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(io::Error::other);
-    let builder = match ca_file {
-        Some(file) => {
-            let wrong = |reason: String| ProxyError::CaFile {
-                file: file.to_owned(),
-                reason,
-            };
-            let roots = roots(file).map_err(wrong)?;
-            let builder = builder.map_err(|error| wrong(error.to_string()))?;
-            builder.with_root_certificates(roots)
-        }
-        None => builder
-            .and_then(ConfigBuilderExt::with_native_roots)
-            .map_err(ProxyError::NoCertificates)?,
+    let roots = match ca_file {
+        Some(file) => roots(file).map_err(|reason| ProxyError::CaFile {
+            file: file.to_owned(),
+            reason,
+        })?,
+        None => default_authorities(),
     };
-    Ok(builder.with_no_client_auth())
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring supports TLS 1.2 and 1.3")
+        .with_root_certificates(roots)
+        .with_no_client_auth())
 }
 
 fn roots(file: &Path) -> Result<RootCertStore, String> {

@@ -4,15 +4,19 @@ use std::{
     env,
     io::{self, Read as _},
     net::SocketAddr,
+    sync::LazyLock,
 };
 
 use flate2::read::MultiGzDecoder;
 use reqwest::{
-    Client, ClientBuilder,
+    Certificate, Client, ClientBuilder,
     dns::{Addrs, Name, Resolve, Resolving},
     redirect::Policy,
 };
+use rustls::pki_types::CertificateDer;
+use rustls_native_certs::load_native_certs;
 use url::Url;
+use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::{DirectSettings, FetchError, FetchLimits, error::innermost, is_public};
 
@@ -24,6 +28,17 @@ const USER_AGENT: &str = concat!(
 
 /// The environment variables that specify the system's proxy; each may be in upper or lower case.
 const PROXY_VARIABLES: [&str; 3] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+
+/// Returns Mozilla's certificate authorities if the system has none when the program first needs
+/// them; otherwise, an empty slice.
+pub fn bundled_authorities() -> &'static [CertificateDer<'static>] {
+    static HAS_SYSTEM: LazyLock<bool> = LazyLock::new(|| !load_native_certs().certs.is_empty());
+    if *HAS_SYSTEM {
+        &[]
+    } else {
+        TLS_SERVER_ROOT_CERTS
+    }
+}
 
 /// Builds an HTTP client with the given limits. The fetcher itself handles redirects.
 pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
@@ -84,12 +99,16 @@ fn builder(limits: &FetchLimits) -> ClientBuilder {
 fn base() -> ClientBuilder {
     // Another part of the program may have installed a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let bundled = bundled_authorities().iter();
     // After a redirect, the `Referer` would disclose the original URL's query to the second server.
-    Client::builder().user_agent(USER_AGENT).referer(false)
+    Client::builder()
+        .user_agent(USER_AGENT)
+        .referer(false)
+        .tls_certs_merge(bundled.filter_map(|it| Certificate::from_der(it).ok()))
 }
 
 fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
-    builder.build().map_err(|error| FetchError::NoCertificates {
+    builder.build().map_err(|error| FetchError::Setup {
         reason: innermost(&error),
     })
 }

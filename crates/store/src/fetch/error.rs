@@ -13,12 +13,9 @@ pub enum FetchError {
     /// A limit is zero, so nothing can be fetched.
     #[error("the fetch limit {0} is zero; increase it, or remove it to use the default")]
     ZeroLimit(&'static str),
-    /// No HTTPS client can be created, usually because root certificates are missing.
-    #[error(
-        "cannot set up an HTTPS client: {reason}; \
-         install the system's root certificates (package ca-certificates)"
-    )]
-    NoCertificates {
+    /// No HTTPS client can be created.
+    #[error("cannot set up an HTTPS client: {reason}")]
+    Setup {
         /// The error message from the TLS library.
         reason: String,
     },

@@ -80,9 +80,6 @@ pub enum FetchResponse {
 impl Fetcher {
     /// Creates a fetcher. The HTTP client is set up when the first URL is fetched.
     ///
-    /// On a machine without root certificates, the program can therefore start and serve requests;
-    /// only fetches fail, with [`FetchError::NoCertificates`].
-    ///
     /// # Errors
     ///
     /// Returns an error if the size limit or the timeout is zero.

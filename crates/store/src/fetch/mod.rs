@@ -34,7 +34,7 @@ pub use address::{AddressKind, is_public};
 #[doc(hidden)]
 pub use ask::PlainClient;
 pub use ask::{AnyStatusRequest, AnyStatusResponse};
-pub use client::{UnzipError, gunzip, is_gzip};
+pub use client::{UnzipError, bundled_authorities, gunzip, is_gzip};
 pub use direct::{DirectClient, DirectResponse, DirectSettings};
 pub use error::FetchError;
 pub use fetcher::{Conditions, FetchLimits, FetchResponse, Fetcher};

@@ -3,10 +3,12 @@
 
 use std::{collections::BTreeSet, str::FromStr, time::Duration};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD as STANDARD};
 use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, Executor as _, PgConnection, Row as _,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
+use url::Url;
 
 use super::{
     StoreError, StoreErrorKind,
@@ -15,6 +17,7 @@ use super::{
     pools::Pools,
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
+use crate::fetch::bundled_authorities;
 
 /// The time limit for obtaining a connection, whether new or from the pool.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -138,8 +141,20 @@ fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
         )
     })?;
     // PgBouncer rejects extra_float_digits; since PostgreSQL 12 the default loses no digits.
-    let options = options.extra_float_digits(None);
+    let mut options = options.extra_float_digits(None);
+    let is_set = |url: Url| url.query_pairs().any(|(key, _)| key == "sslrootcert");
+    if !bundled_authorities().is_empty() && !is_set(options.to_url_lossy()) {
+        options = options.ssl_root_cert_from_pem(bundled_pem().into_bytes());
+    }
     Ok(options.log_slow_statements(SLOW_LOGGED, SLOW_AFTER))
+}
+
+fn bundled_pem() -> String {
+    let pem = |it| {
+        let base64 = STANDARD.encode(it);
+        format!("-----BEGIN CERTIFICATE-----\n{base64}\n-----END CERTIFICATE-----\n")
+    };
+    bundled_authorities().iter().map(pem).collect()
 }
 
 async fn connect_with(

@@ -6,7 +6,7 @@ use std::{error::Error as StdError, io, path::Path, pin::Pin, sync::Arc, time::D
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Limited};
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
@@ -16,7 +16,7 @@ use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider};
 use tokio::time;
 
 use super::settings::AcmeError;
-use crate::listen::{UnusableAuthorities, read_authorities};
+use crate::listen::{UnusableAuthorities, default_authorities, read_authorities};
 
 /// The timeout for one request to a certificate authority, including the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,18 +30,19 @@ pub(super) struct AcmeClient {
 }
 
 impl AcmeClient {
-    /// Creates a client that trusts the certificates in a file, or the system's certificates if
-    /// there is no file.
+    /// Creates a client that trusts the certificates in a file, or the default authorities if there
+    /// is no file.
     pub(super) fn new(ca_file: Option<&Path>, provider: &Arc<CryptoProvider>) -> io::Result<Self> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?;
-        let builder = match ca_file {
-            Some(file) => builder.with_root_certificates(roots(file).map_err(io::Error::other)?),
-            None => builder.with_native_roots()?,
+        let roots = match ca_file {
+            Some(file) => roots(file).map_err(io::Error::other)?,
+            None => default_authorities(),
         };
+        let config = builder.with_root_certificates(roots).with_no_client_auth();
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(builder.with_no_client_auth())
+            .with_tls_config(config)
             .https_only()
             .enable_http1()
             .build();

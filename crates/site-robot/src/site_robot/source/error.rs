@@ -102,7 +102,7 @@ impl SourceError {
                     | FetchError::Timeout { .. }
                     | FetchError::Reset { .. }
                     | FetchError::Truncated { .. }
-                    | FetchError::NoCertificates { .. }
+                    | FetchError::Setup { .. }
                     | FetchError::Other { .. }
             ),
             Self::Application { .. } | Self::Timeout { .. } | Self::File { .. } => true,
