@@ -71,7 +71,7 @@ use robot_detection_store::{instances, pace};
 #[doc(no_inline)]
 pub use robot_detection_traffic::access_log;
 #[cfg(feature = "server")]
-use robot_detection_traffic::{canonical, summary, traps};
+use robot_detection_traffic::{canonical, log_report, summary, traps};
 #[cfg(feature = "admin")]
 use robot_detection_traffic::{suspicion, traffic};
 

@@ -421,11 +421,7 @@ impl RobotDetectionBuilder {
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "database unavailable, using the bundled registry until it is available");
         }
-        for unknown in robots
-            .policy()
-            .load()
-            .unknown_robots(&robots.detector().load())
-        {
+        for unknown in robots.unknown_robots() {
             warn!("{unknown}");
         }
         let parts = robots.parts();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use axum::{
     body::Body,
     http::{Request, Response},
@@ -18,7 +18,7 @@ use crate::live_rules::{self, LiveRules, StateFile};
 use crate::operations::own_robot;
 use crate::operations::{DEFAULT_SITE, Operations, Reloads, RobotRuns, SharedSettings, TimeZone};
 use crate::pace::Exchange;
-use crate::policy::{Enforcer, SharedPolicy};
+use crate::policy::{Enforcer, Policy, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 use crate::traffic::TrafficLayer;
@@ -139,6 +139,19 @@ impl RobotDetection {
     #[must_use]
     pub fn sites(&self) -> Arc<Vec<Site>> {
         self.inner.sites.load_full()
+    }
+
+    /// Returns warnings about robot IDs in the sites' rules that the registry does not contain.
+    pub(super) fn unknown_robots(&self) -> Vec<String> {
+        let (detector, sites) = (self.detector().load(), self.sites());
+        let policies = sites.iter().map(|site| site.policy().load());
+        let unknown = |policy: Guard<Arc<Policy>>| {
+            let unknown = policy.unknown_robots(&detector);
+            unknown
+                .map(|unknown| unknown.to_string())
+                .collect::<Vec<_>>()
+        };
+        policies.flat_map(unknown).collect()
     }
 
     /// Returns the pending reload requests and the result of the last reload.

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use url::Url;
 
+use super::log_input::LogArgs;
+
 /// Valid values of `heaven.open_to`.
 pub(super) const READERS: [&str; 3] = ["all", "robots", "verified"];
 
@@ -70,6 +72,8 @@ pub(super) struct ExplainArgs {
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) log: LogArgs,
 }
 
 /// Arguments of the `verify` command.

@@ -207,10 +207,13 @@ pub(super) async fn changing_store(loaded: &Loaded) -> anyhow::Result<Store> {
     Ok(Store::connect(&loaded.settings().database.url).await?)
 }
 
-/// Returns a detector with the bundled robots.
-pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
+/// Returns a detector for the bundled robots if `is_bundled`, or for those in the database.
+pub(super) async fn chosen_detector(loaded: &Loaded, is_bundled: bool) -> anyhow::Result<Detector> {
+    if !is_bundled {
+        return detector(loaded).await;
+    }
     let detector = Detector::new(bundled().robots.into_iter().map(Arc::new))?;
-    Ok(detector.recognise_unlisted(unlisted))
+    Ok(detector.recognise_unlisted(loaded.settings().general.unlisted_robots))
 }
 
 /// Returns an error if the database file was removed; prints a note before a new database is

@@ -30,12 +30,14 @@ mod identify;
 mod init;
 mod input;
 mod instances;
+mod log_input;
 mod output;
 mod proxy_config;
 mod registry;
 mod reload;
 mod reload_command;
 mod reload_losses;
+mod report;
 mod robots_txt;
 mod robots_txt_warnings;
 mod rule_warnings;
@@ -43,8 +45,6 @@ mod rules;
 mod serve;
 mod serve_settings;
 mod site_robot;
-mod summary;
-mod suspects;
 mod traffic;
 mod traps;
 mod validate;
@@ -76,10 +76,10 @@ use output::{WRONG_USAGE, WrongUsage};
 use proxy_config::ProxyConfigArgs;
 use registry::RegistryCommand;
 use reload_command::ReloadArgs;
+use report::ReportArgs;
 use robots_txt::RobotsTxtCommand;
 use rules::RulesCommand;
 use site_robot::SiteRobotCommand;
-use suspects::SuspectsCommand;
 use traffic::TrafficCommand;
 use validate::ValidateArgs;
 
@@ -101,17 +101,16 @@ enum Command {
     /// Show, refresh and edit the robots table
     #[command(subcommand)]
     Registry(RegistryCommand),
-    /// Identify the robot behind each User-Agent or log line, or summarize access logs
+    /// Report who visits the site, from access logs or the database
+    Report(Box<ReportArgs>),
+    /// Identify the robot behind each User-Agent
     Identify(IdentifyArgs),
-    /// Show visitor statistics
+    /// Import access logs into the database, and delete visitor data
     #[command(subcommand)]
     Traffic(TrafficCommand),
     /// Manage live rules, which apply immediately on every instance, and pause enforcement
     #[command(subcommand)]
     Rules(RulesCommand),
-    /// List fleets of robots that claim to be browsers
-    #[command(subcommand)]
-    Suspects(SuspectsCommand),
     /// List trap paths, and print the link to add to your pages
     #[command(
         after_help = "A visitor that requests a trap path has ignored robots.txt: human visitors cannot see the link.
@@ -208,7 +207,6 @@ fn run(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         // The following commands need no runtime, or build another kind of runtime.
         Command::ApacheMap(args) => apache_map::run(cli, args),
-        Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
         Command::RobotsTxt(command) => robots_txt::run(cli, command),
         Command::SiteRobot(command) => site_robot::run(cli, command),
@@ -229,6 +227,8 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => Box::pin(serve::run(cli, args)).await,
         Command::Registry(command) => registry::run(cli, command).await,
         Command::Explain(args) => explain::run(cli, args).await,
+        Command::Identify(args) => identify::run(cli, args).await,
+        Command::Report(args) => Box::pin(report::run(cli, args)).await,
         Command::Verify(args) => verify::run(cli, args).await,
         Command::Admin(command) => admin::run(cli, command).await,
         Command::Alerts(command) => alerts::run(cli, command).await,
@@ -241,11 +241,10 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Reload(args) => reload_command::run(cli, args).await,
         Command::Heaven(command) => heaven::run(cli, command).await,
         Command::Traps { json } => traps::run(cli, *json).await,
-        Command::Suspects(command) => suspects::run(cli, command).await,
-        Command::Traffic(command) => traffic::run(cli, command).await,
+        Command::Traffic(TrafficCommand::Import(args)) => traffic::import(cli, args).await,
+        Command::Traffic(TrafficCommand::Forget(args)) => traffic::forget(cli, args).await,
         Command::Rules(command) => Box::pin(rules::run(cli, command)).await,
         Command::ApacheMap(_)
-        | Command::Identify(_)
         | Command::Init(_)
         | Command::RobotsTxt(_)
         | Command::SiteRobot(_)

@@ -43,13 +43,16 @@ pub(super) fn json(value: &impl Serialize) -> io::Result<()> {
     line(&serde_json::to_string_pretty(value)?)
 }
 
-/// Returns text with each control character replaced by U+FFFD.
+/// Returns text with each control character and each change of the writing direction replaced by
+/// U+FFFD.
 ///
 /// The text comes from registries and visitors; an escape sequence in it could manipulate the
-/// terminal.
+/// terminal, and a change of direction the order of the following text.
 pub(super) fn clean(text: &str) -> String {
+    let is_odd =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .map(|c| if is_odd(c) { '\u{fffd}' } else { c })
         .collect()
 }
 

@@ -19,7 +19,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("layer", &["robots-txt"]),
     ("store", &["layer", "robots-txt", "texts"]),
     ("site-robot", &["layer", "robots-txt", "store", "texts"]),
-    ("traffic", &["fleets", "layer", "site-robot", "store"]),
+    (
+        "traffic",
+        &["fleets", "layer", "robots-txt", "site-robot", "store"],
+    ),
     ("check", &["http", "layer", "store", "traffic"]),
     (
         "operations",
@@ -101,6 +104,10 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("slots", &[]),
             ("suspicion", &["slots", "traps"]),
             ("traffic", &["slots", "summary", "suspicion"]),
+            (
+                "log_report",
+                &["access_log", "summary", "suspicion", "traffic"],
+            ),
         ],
     ),
     ("crates/check", &[("probe", &[]), ("check", &["probe"])]),

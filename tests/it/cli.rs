@@ -991,6 +991,7 @@ fn every_command_has_help_with_an_example() {
     let directory = directory();
     for command in [
         "serve",
+        "report",
         "identify",
         "explain",
         "init",

@@ -218,11 +218,11 @@ fn suspects_are_stored_with_their_reasons_whatever_the_decision() {
         assert_eq!(fields(&kept(&server, &token, filter), &names), expected);
     }
     assert_eq!(kept(&server, &token, "?event=suspect").len(), 1);
-    let report = succeed(house.path(), &["suspects", "report", "--json"]);
+    let report = succeed(house.path(), &["report", "--json"]);
     let report: Value = serde_json::from_str(&report).unwrap();
-    let figures = &report["figures"];
+    let figures = &report["suspects"];
     assert_eq!(
-        (&figures["people"], &figures["suspects"]),
+        (&figures[0]["number"], &figures[1]["number"]),
         (&3.into(), &1.into()),
         "{figures}"
     );

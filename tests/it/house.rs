@@ -24,7 +24,7 @@ const LINES: &[(&str, usize)] = &[
     ("crates/site-robot", 24_000),
     ("crates/store", 25_000),
     ("crates/texts", 200),
-    ("crates/traffic", 6_000),
+    ("crates/traffic", 7_000),
     (".", 30_000),
 ];
 

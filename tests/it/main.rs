@@ -64,6 +64,7 @@ mod publisher;
 mod raw_http;
 mod refresh;
 mod registry_held;
+mod report;
 mod robots_txt_cli;
 mod robots_txt_enforce;
 mod robots_txt_purposes;

@@ -46,7 +46,7 @@ fn stop(server: Server) {
 }
 
 fn report(directory: &Path, arguments: &[&str]) -> Value {
-    let mut all = vec!["traffic", "report", "--json", "--since", "all"];
+    let mut all = vec!["report", "--json", "--since", "all"];
     all.extend(arguments);
     serde_json::from_str(&succeed(directory, &all)).unwrap()
 }
@@ -109,12 +109,12 @@ fn the_report_lists_the_pages_of_robots_and_only_patterns_of_people() {
     assert_eq!(told["total"]["at_most_more"], 0);
     let guide = report(path, &["--path", "/docs/*", "--robot", "googlebot"]);
     assert_eq!(guide["total"]["requests"], 6);
-    let csv = succeed(path, &["traffic", "report", "--csv", "--by", "path"]);
+    let csv = succeed(path, &["report", "--csv", "--by", "path"]);
     assert!(
         csv.contains("\n\"/a%0A%1B[2J,=1\",1,0,1,0,0,0,0\n"),
         "{csv}"
     );
-    let table = succeed(path, &["traffic", "report", "--by", "pattern"]);
+    let table = succeed(path, &["report", "--by", "pattern"]);
     assert!(table.contains("about 16 requests"), "{table}");
     assert!(!table.contains('\u{1b}'));
     // No file of the database contains the secret.
@@ -154,7 +154,7 @@ fn no_path_is_stored_where_counting_is_off() {
     let server = start(directory.path(), &upstream, "traffic.paths = false");
     ask(&server, "/a", GOOGLEBOT, 2);
     stop(server);
-    let output = run(directory.path(), &["traffic", "report", "--by", "path"]);
+    let output = run(directory.path(), &["report", "--by", "path"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(error.contains("traffic.paths is false"), "{error}");
     let counts = report(directory.path(), &["--by", "robot"]);
@@ -173,11 +173,7 @@ fn queries_that_paths_cannot_answer_are_rejected() {
         ),
         (&["--csv", "--by", "path,form"], "--csv prints one table"),
     ] {
-        let all: Vec<_> = ["traffic", "report"]
-            .iter()
-            .chain(arguments)
-            .copied()
-            .collect();
+        let all: Vec<_> = ["report"].iter().chain(arguments).copied().collect();
         let output = run(directory.path(), &all);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let error = String::from_utf8_lossy(&output.stderr);

@@ -11,6 +11,9 @@ use crate::{
     reason::Reasons,
 };
 
+/// Maximum number of fleets, and of addresses and networks, that [`Flags::add`] keeps.
+const MAX_MERGED: usize = 1_000;
+
 /// All flagged fleets, addresses and networks.
 #[derive(Clone, Debug)]
 pub struct Flags {
@@ -31,6 +34,8 @@ pub struct Fleet {
     pub user_agent: Arc<str>,
     /// The time when the fleet was flagged, in seconds since 1970.
     pub since_s: i64,
+    /// The time of the most recent evaluation that flagged the fleet, in seconds since 1970.
+    pub until_s: i64,
     /// The reasons why the fleet is flagged.
     pub reasons: Reasons,
     /// Statistics of the fleet's requests, starting a few hours before the fleet was flagged.
@@ -64,6 +69,9 @@ pub struct Conduct {
     pub(crate) place: Place,
     /// The time when the address or network was flagged, in seconds since 1970.
     pub since_s: i64,
+    /// The time of the most recent evaluation that flagged the address or network, in seconds since
+    /// 1970.
+    pub until_s: i64,
     /// The reasons why the address or network is flagged.
     pub reasons: Reasons,
     /// Number of requests since a few minutes before the address or network was flagged.
@@ -77,6 +85,29 @@ pub struct Conduct {
 }
 
 impl Flags {
+    /// Adds the flags of a later evaluation; of equal fleets, addresses and networks, the later figures
+    /// and the earliest `since_s` are kept.
+    ///
+    /// At most 1,000 fleets, and 1,000 addresses and networks, are kept.
+    pub fn add(&mut self, later: &Self) {
+        merge(
+            &mut self.fleets,
+            &later.fleets,
+            |one| one.key,
+            |fleet| &mut fleet.since_s,
+        );
+        merge(
+            &mut self.conduct,
+            &later.conduct,
+            |one| one.place,
+            |one| &mut one.since_s,
+        );
+        // The evaluation after the last fleet has ended knows no other senders.
+        if !later.fleets.is_empty() {
+            self.released = later.released.clone();
+        }
+    }
+
     /// Returns `true` if nothing is flagged.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -138,6 +169,28 @@ impl Flags {
         let mut conduct: Vec<_> = self.conduct.iter().collect();
         conduct.sort_by_key(|one| std::cmp::Reverse(one.requests));
         conduct
+    }
+}
+
+/// Adds sorted values to sorted values.
+fn merge<T: Clone, K: Ord>(
+    all: &mut Vec<T>,
+    later: &[T],
+    key: impl Fn(&T) -> K,
+    since_s: impl Fn(&mut T) -> &mut i64,
+) {
+    for one in later {
+        match all.binary_search_by_key(&key(one), &key) {
+            Ok(at) => {
+                if let Some(known) = all.get_mut(at) {
+                    let began_s = *since_s(known);
+                    known.clone_from(one);
+                    *since_s(known) = began_s;
+                }
+            }
+            Err(at) if all.len() < MAX_MERGED => all.insert(at, one.clone()),
+            Err(_) => {}
+        }
     }
 }
 

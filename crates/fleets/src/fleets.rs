@@ -176,7 +176,7 @@ impl Fleets {
     pub fn judge(&mut self, now_s: i64) -> Flags {
         self.pass(now_s);
         let lately = self.look(now_s);
-        self.flags(&lately)
+        self.flags(&lately, now_s)
     }
 
     /// Flags fleets, addresses and networks, and returns all User-Agents seen in the last few
@@ -217,13 +217,12 @@ impl Fleets {
         lately
     }
 
-    fn flags(&self, lately: &[RecentActivity]) -> Flags {
+    fn flags(&self, lately: &[RecentActivity], now_s: i64) -> Flags {
         let windows: HashMap<_, _> = lately.iter().map(|one| (one.key, one.window)).collect();
         let nothing = Counts::default();
-        let fleets = self
-            .standing
-            .iter()
-            .map(|(key, standing)| standing.fleet(*key, windows.get(key).unwrap_or(&nothing)));
+        let fleets = self.standing.iter().map(|(key, standing)| {
+            standing.fleet(*key, windows.get(key).unwrap_or(&nothing), now_s)
+        });
         let mut fleets: Vec<_> = fleets.collect();
         fleets.sort_unstable_by_key(|fleet| fleet.key);
         Flags {
@@ -333,16 +332,18 @@ impl ActiveFleet {
         self.idle < WELL_BEHAVED
     }
 
-    fn fleet(&self, key: u64, window: &Counts) -> Fleet {
+    fn fleet(&self, key: u64, window: &Counts, now_s: i64) -> Fleet {
         let counts = self.ended.sum_with(window);
         Fleet {
             key,
             user_agent: Arc::clone(&self.agent.label.user_agent),
             since_s: self.since_s,
+            until_s: now_s,
             reasons: self.reasons,
             figures: Figures {
                 requests: whole(counts.requests),
-                addresses: whole(self.agent.addresses.estimate()),
+                // The estimate may exceed the number of requests.
+                addresses: whole(self.agent.addresses.estimate()).min(whole(counts.requests)),
                 per_address: share(counts.requests, counts.senders).max(1.0),
                 assets: counts.asset_share().max(0.0),
                 share: self.share,
@@ -374,6 +375,7 @@ impl Noted {
         Conduct {
             place,
             since_s: self.since_s,
+            until_s: self.last_s,
             reasons: self.reasons,
             requests: all.requests.into(),
             pages: all.pages.into(),

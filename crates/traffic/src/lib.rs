@@ -2,7 +2,8 @@
 //!
 //! [`traffic`] counts every request without taking a lock and stores the sums in the database.
 //! [`suspicion`] detects fleets among visitors that claim to be browsers. [`access_log`] reads and
-//! writes web server logs without a database (feature `access-log`).
+//! writes web server logs without a database (feature `access-log`), and [`log_report`] evaluates
+//! them.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -10,6 +11,8 @@
 pub mod access_log;
 #[cfg(feature = "counting")]
 pub mod canonical;
+#[cfg(feature = "counting")]
+pub mod log_report;
 #[cfg(feature = "counting")]
 mod slots;
 #[cfg(feature = "counting")]

@@ -22,6 +22,8 @@ pub struct Reloaded {
     pub removed: Vec<String>,
     /// Changed settings that require a restart to take effect.
     pub need_restart: Vec<&'static str>,
+    /// Warnings about robot IDs in rules that the registry does not contain.
+    pub warnings: Vec<String>,
 }
 
 /// Applies a configuration, with its sites, rules, upstreams, robots.txt and heavens.
@@ -82,6 +84,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
         removed: of(&before, &now),
         sites: now.into_iter().collect(),
         need_restart,
+        warnings: robots.unknown_robots(),
     })
 }
 
@@ -108,6 +111,9 @@ impl fmt::Display for Reloaded {
                 "; changes that need a restart: {}",
                 self.need_restart.join(", ")
             )?;
+        }
+        for warning in &self.warnings {
+            write!(f, "; warning: {warning}")?;
         }
         Ok(())
     }

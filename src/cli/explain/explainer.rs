@@ -1,6 +1,6 @@
 //! Determines the decisions that a server with this configuration would make.
 
-use std::{fs::File, io::Read as _, net::IpAddr, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs::File, io::Read as _, net::IpAddr, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use arc_swap::Guard;
@@ -18,6 +18,7 @@ use crate::detect::{Claim, SharedDetector};
 use crate::layer::CanonicalRedirects;
 use crate::listen::{hides_identity, is_misspelt_identity};
 use crate::live_rules::LiveRuleSet;
+use crate::log_report::SampledRequest;
 use crate::operations::decisions::{DecisionView, Explanation};
 use crate::policy::{
     Enforcer, PassReason, Policy, Request, RequestExplanation, RobotsFiles, Sender, SharedPolicy,
@@ -117,6 +118,26 @@ impl Explainer {
             index,
             robots_txt: None,
         })
+    }
+
+    /// Counts the decisions for requests, without the network: only the given robots.txt file is
+    /// considered.
+    pub(in crate::cli) async fn count_decisions(
+        loaded: &Loaded,
+        robots_txt: Option<RobotsTxt>,
+        requests: &[SampledRequest],
+    ) -> anyhow::Result<BTreeMap<&'static str, u64>> {
+        let mut explainer = Self::for_user_agents(loaded).await?;
+        explainer.robots_txt =
+            Some(robots_txt.unwrap_or_else(|| RobotsTxt::parse(b"", Dialect::default())));
+        let mut counts = BTreeMap::new();
+        for request in requests {
+            let explained = explainer
+                .judge(&ExplainedRequest::from_log(request.clone()))
+                .await?;
+            *counts.entry(explained.decided.decision).or_default() += 1;
+        }
+        Ok(counts)
     }
 
     /// Prints the decision for a request, with its reasons.

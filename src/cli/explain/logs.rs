@@ -8,12 +8,12 @@ use std::{
 };
 
 use anyhow::Context as _;
-use http::HeaderMap;
 
-use crate::access_log::{Lines, LoggedRequest, open};
+use crate::access_log::{Lines, LogLine, LogReader, open};
 use crate::cli::args::ExplainArgs;
 use crate::cli::output;
 use crate::cli::output::WrongUsage;
+use crate::log_report::SampledRequest;
 
 use super::{explainer::Explainer, report::ExplainedRequest};
 
@@ -23,17 +23,17 @@ pub(super) async fn explain_line(
     args: &ExplainArgs,
     line: &str,
 ) -> anyhow::Result<ExitCode> {
-    let Some(logged) = LoggedRequest::read(line.trim().as_bytes()) else {
-        let usage = "--log-line does not contain a request; specify a complete line in the common, combined or JSON format";
+    let mut reader = args.log.reader();
+    let Some(request) = request(&mut reader, line.trim().as_bytes(), args, 1) else {
+        let usage =
+            "--log-line does not contain a request; specify a complete line of an access log";
         anyhow::bail!(WrongUsage(usage.to_owned()));
     };
-    explainer
-        .explain(&request(logged, args, 1), args.json)
-        .await?;
+    explainer.explain(&request, args.json).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Explains each line of an uncompressed or gzip file; `-` reads standard input.
+/// Explains each line of an uncompressed or compressed file; `-` reads standard input.
 pub(super) async fn explain_file(
     explainer: &Explainer,
     args: &ExplainArgs,
@@ -46,23 +46,21 @@ pub(super) async fn explain_file(
         Box::new(File::open(file).with_context(name)?)
     };
     let mut lines = Lines::new(open(input).with_context(name)?);
+    let mut reader = args.log.reader();
     let (mut number, mut unreadable) = (0_u64, 0_u64);
     while lines.read_more().with_context(name)? {
         while let Some(line) = lines.next_line() {
             number += 1;
-            match LoggedRequest::read(line) {
-                Some(logged) => {
-                    explainer
-                        .explain(&request(logged, args, number), args.json)
-                        .await?;
-                }
-                None => unreadable += 1,
+            if let Some(request) = request(&mut reader, line, args, number) {
+                explainer.explain(&request, args.json).await?;
+            } else {
+                unreadable += u64::from(!line.starts_with(b"#"));
             }
         }
     }
     if unreadable > 0 {
         output::note(&format!(
-            "{unreadable} of {number} lines do not contain a request in the common, combined or JSON format"
+            "{unreadable} of {number} lines do not contain a request in a known format"
         ));
     }
     // An empty log is not an error.
@@ -70,16 +68,22 @@ pub(super) async fn explain_file(
     Ok(ExitCode::from(u8::from(!is_explained)))
 }
 
-/// Returns the request in a log line; missing parts are taken from the arguments.
-fn request(logged: LoggedRequest, args: &ExplainArgs, number: u64) -> ExplainedRequest {
-    ExplainedRequest {
-        line: Some(number),
-        method: logged.method.unwrap_or_else(|| args.method.clone()),
-        host: logged.host.or_else(|| args.host.clone()),
-        target: logged.target,
-        // The layer treats a missing header in the same way as an empty header.
-        user_agent: logged.user_agent.unwrap_or_default(),
-        // Log formats do not include signature headers.
-        headers: HeaderMap::new(),
+/// Returns the request in a log line, if the line contains one; missing parts are taken from the
+/// arguments.
+fn request(
+    reader: &mut LogReader,
+    line: &[u8],
+    args: &ExplainArgs,
+    number: u64,
+) -> Option<ExplainedRequest> {
+    let LogLine::Request(record) = reader.read(line) else {
+        return None;
+    };
+    let mut request = ExplainedRequest::from_log(SampledRequest::from_record(&record)?);
+    request.line = Some(number);
+    if record.method.is_empty() {
+        request.method.clone_from(&args.method);
     }
+    request.host = request.host.or_else(|| args.host.clone());
+    Some(request)
 }

@@ -5,6 +5,7 @@ use std::io;
 use crate::cli::output;
 use crate::detect::{Claim, Detector};
 use crate::layer::signed_claim;
+use crate::log_report::SampledRequest;
 use crate::operations::decisions::{ClaimView, DecisionView, Explanation};
 use crate::policy::Request;
 use http::{HeaderMap, HeaderValue, header::USER_AGENT};
@@ -24,6 +25,19 @@ pub(in crate::cli) struct ExplainedRequest {
 }
 
 impl ExplainedRequest {
+    /// Returns a request whose only known header is the User-Agent: logs contain no other headers.
+    pub(in crate::cli) fn from_log(request: SampledRequest) -> Self {
+        Self {
+            line: None,
+            method: request.method,
+            host: request.host,
+            target: request.target,
+            // The layer treats a missing header in the same way as an empty header.
+            user_agent: request.user_agent,
+            headers: HeaderMap::new(),
+        }
+    }
+
     pub(super) fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }

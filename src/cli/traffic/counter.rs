@@ -1,5 +1,6 @@
 //! Counts the requests in log lines.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
 use std::ops::Range;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::access_log::{LoggedRequest, LoggedResponse, ResponseParser};
+use crate::access_log::{LogLine, LogReader, Record};
 use crate::app::SiteIndex;
 use crate::clock::Clock;
 use crate::config::Loaded;
@@ -54,7 +55,8 @@ pub(super) struct Counter<'c> {
     detector: &'c Detector,
     store: &'c Store,
     sites: Sites,
-    lines: ResponseParser,
+    /// `None` while a line is counted.
+    reader: Option<LogReader>,
     counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
     /// Counted paths by hour or day; `None` if paths are not stored.
     paths: Option<BTreeMap<i64, Window>>,
@@ -83,12 +85,13 @@ impl Sites {
         })
     }
 
-    fn of<'s>(&'s self, served: &'s LoggedResponse<'_>) -> &'s str {
+    fn of<'s>(&'s self, record: &'s Record<'_>) -> &'s str {
         let number = match &self.index {
-            Some(index) => index.find(served.host.as_deref(), "/"),
+            Some(index) => index.find(Record::text(record.host).as_deref(), "/"),
             None => 0,
         };
-        let own = served.site.as_deref().filter(|_| self.index.is_some());
+        let own = str::from_utf8(record.site).ok();
+        let own = own.filter(|own| !own.is_empty() && self.index.is_some());
         let found = own.or_else(|| self.names.get(number).map(String::as_str));
         found.unwrap_or_default()
     }
@@ -100,12 +103,13 @@ impl<'c> Counter<'c> {
         store: &'c Store,
         sites: Sites,
         keeps_paths: bool,
+        reader: LogReader,
     ) -> Self {
         Self {
             detector,
             store,
             sites,
-            lines: ResponseParser::default(),
+            reader: Some(reader),
             counts: BTreeMap::new(),
             paths: keeps_paths.then(BTreeMap::new),
             shared: HashSet::new(),
@@ -123,14 +127,24 @@ impl<'c> Counter<'c> {
             self.was_read = true;
             return Ok(());
         }
-        let served = self.lines.read(line);
-        self.was_read = served.is_some();
-        let Some(served) = served else {
-            self.told.unreadable += 1;
+        let mut reader = self.reader.take().unwrap_or_default();
+        let counted = self.count(reader.read(line)).await;
+        self.reader = Some(reader);
+        counted
+    }
+
+    async fn count(&mut self, line: LogLine<'_>) -> anyhow::Result<()> {
+        let timed = match line {
+            LogLine::Request(record) => record.time_s.map(|time_s| (record, time_s)),
+            LogLine::Header | LogLine::Unreadable => None,
+        };
+        self.was_read = timed.is_some() || line == LogLine::Header;
+        let Some((record, time_s)) = timed else {
+            self.told.unreadable += u64::from(!self.was_read);
             return Ok(());
         };
-        let minute = served.at_s.div_euclid(60);
-        let site = self.sites.of(&served);
+        let minute = time_s.div_euclid(60);
+        let site = self.sites.of(&record);
         if !self.live.contains_key(site) {
             let live = self
                 .store
@@ -144,13 +158,13 @@ impl<'c> Counter<'c> {
             self.told.live += 1;
             return Ok(());
         }
-        let key = key(self.detector, site, &served);
+        let key = key(self.detector, site, &record);
         let count = TrafficCount {
             requests: 1,
-            bytes: served.bytes.min(MAX_BYTES),
-            micros: served.micros,
+            bytes: record.bytes.unwrap_or(0).min(MAX_BYTES),
+            micros: record.micros.unwrap_or(0),
         };
-        self.add_path(line, minute, &key);
+        self.add_path(record.target, minute, &key);
         let began = self.shortest(minute).start(minute);
         *self.counts.entry((began, key)).or_default() += count;
         self.told.requests += 1;
@@ -203,15 +217,19 @@ impl<'c> Counter<'c> {
     }
 
     /// Counts the path in a line in the same way as a server.
-    fn add_path(&mut self, line: &[u8], minute: i64, key: &TrafficKey) {
+    fn add_path(&mut self, target: &[u8], minute: i64, key: &TrafficKey) {
         // Hourly path counters are stored as long as other counters by the minute.
         let span = match self.shortest(minute) {
             TrafficSpan::Minute => TrafficSpan::Hour,
             _ => TrafficSpan::Day,
         };
         let Some(paths) = &mut self.paths else { return };
-        let logged = LoggedRequest::read(line);
-        let target = logged.as_ref().map_or("*", |logged| &*logged.target);
+        let target = String::from_utf8_lossy(target);
+        let target = if target.starts_with('/') {
+            &*target
+        } else {
+            "*"
+        };
         let note = ShortPath::new(target.split(['?', '#']).next().unwrap_or_default());
         let path = note.kept_text(key.robot.is_empty());
         let [site, robot] = [&key.site, &key.robot].map(|name| shared_name(&mut self.shared, name));
@@ -224,23 +242,24 @@ impl<'c> Counter<'c> {
     }
 }
 
-fn key(detector: &Detector, site: &str, served: &LoggedResponse<'_>) -> TrafficKey {
+fn key(detector: &Detector, site: &str, record: &Record<'_>) -> TrafficKey {
     // A client without a User-Agent is nameless, whatever else the request contains.
-    let claim = detector.claim(served.user_agent.unwrap_or_default());
+    let claim = detector.claim(record.user_agent.unwrap_or_default());
     let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
     let robot = match kind {
         Kind::Person | Kind::Shared => "",
         _ => claim.as_ref().map_or("", |claim| claim.id()),
     };
-    let decision = served.decision.as_deref();
+    let text =
+        |field, missing: &str| Record::text(field).map_or(missing.to_owned(), Cow::into_owned);
     TrafficKey {
         site: site.to_owned(),
         kind: kind.as_str().to_owned(),
         robot: robot.to_owned(),
-        verdict: served.verdict.as_deref().unwrap_or(NO_VERDICT).to_owned(),
-        decision: decision.unwrap_or(Action::Pass.as_str()).to_owned(),
+        verdict: text(record.verdict, NO_VERDICT),
+        decision: text(record.decision, Action::Pass.as_str()),
         cause: IMPORTED.to_owned(),
-        status: class(served.status),
+        status: class(record.status),
     }
 }
 

@@ -17,7 +17,7 @@ const ACTOR: &str = "command line";
 
 const MINUTE_MS: i64 = 60_000;
 
-pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode> {
     let now_ms = Clock::system().now_ms();
     let forgetting = DeletionFilter {
         address: args.address,

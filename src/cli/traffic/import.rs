@@ -11,10 +11,10 @@ use std::{
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::access_log::{GZIP, Lines, RecognisedFields, open};
+use crate::access_log::{Lines, is_compressed, open};
 use crate::cli::{
     Cli, context,
-    identify::{Input, bar},
+    log_input::{Input, Sample, bar},
     output,
 };
 use crate::clock::Clock;
@@ -46,9 +46,6 @@ struct Imported {
     known: u64,
 }
 
-/// The number of bytes examined to recognise the fields of a log that was never imported.
-const SAMPLE_BYTES: u64 = 1024 * 1024;
-
 /// The number of digits of an import's id to show.
 const ID_DIGITS: usize = 12;
 
@@ -60,7 +57,7 @@ const LISTED: usize = 10;
 #[error("{0}")]
 struct RefusedLog(String);
 
-pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
     if let Some(id) = &args.undo {
         let store = context::store(&loaded).await?;
@@ -70,8 +67,8 @@ pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode
     }
     let detector = context::detector(&loaded).await?;
     let store = context::changing_store(&loaded).await?;
-    let inputs = Input::named(&args.files);
-    let bar = bar(&inputs, true);
+    let inputs: Vec<_> = args.files.iter().map(|file| Input::new(file)).collect();
+    let bar = bar(&inputs, 1);
     let importer = Importer {
         args,
         loaded: &loaded,
@@ -145,7 +142,13 @@ impl Importer<'_> {
         };
         let sites = Sites::new(self.loaded, self.args.site.as_deref())?;
         let keeps_paths = self.loaded.settings().traffic.paths;
-        let mut counter = Counter::new(self.detector, self.store, sites, keeps_paths);
+        let mut counter = Counter::new(
+            self.detector,
+            self.store,
+            sites,
+            keeps_paths,
+            self.args.log.reader(),
+        );
         let begun = import.counted;
         let mut lines = Lines::new(reader);
         let mut counted_to = begun;
@@ -175,29 +178,20 @@ impl Importer<'_> {
 
     /// Prints the fields recognised in a log that was never imported, or rejects the log.
     fn check(&self, path: &Path) -> anyhow::Result<()> {
-        let mut lines = Lines::new(open(File::open(path)?)?.take(SAMPLE_BYTES));
-        let mut recognised = RecognisedFields::default();
-        while lines.read_more()? {
-            while let Some(line) = lines.next_line() {
-                recognised.add(line);
-            }
-        }
-        let refused =
-            |reason| Err(RefusedLog(format!("{reason}; recognised: {recognised}")).into());
-        if !recognised.has_readable_line() {
-            return refused(
-                "no line is in a supported format (common, combined or JSON) and contains a time",
-            );
-        }
-        if !recognised.has_user_agent() && !self.args.without_user_agent {
-            return refused(
-                "no line has a User-Agent field, so all visitors would be counted as nameless; \
-                 to import the log anyway, use --without-user-agent",
-            );
+        let sample = Sample::read(open(File::open(path)?)?, self.args.log.reader())?;
+        if let Some(reason) = sample.refusal()
+            && !(self.args.without_user_agent && sample.lacks_user_agent())
+        {
+            let hint = if sample.lacks_user_agent() {
+                "; to count all visitors as nameless, use --without-user-agent"
+            } else {
+                ""
+            };
+            return Err(RefusedLog(format!("{reason}{hint}; recognised: {sample}")).into());
         }
         let name = output::clean(&path.display().to_string());
         self.bar
-            .suspend(|| output::note(&format!("{name}: {recognised}")));
+            .suspend(|| output::note(&format!("{name}: {sample}")));
         Ok(())
     }
 
@@ -320,12 +314,11 @@ fn shown_id(id: &str) -> &str {
     id.get(..ID_DIGITS).unwrap_or(id)
 }
 
-/// Returns `true` if a file is compressed with gzip and must therefore be read from its start.
+/// Returns `true` if a file is compressed and must therefore be read from its start.
 fn is_packed(file: &mut File) -> io::Result<bool> {
-    let mut first = Vec::new();
-    file.by_ref().take(2).read_to_end(&mut first)?;
+    let is_packed = is_compressed(file.by_ref())?;
     file.rewind()?;
-    Ok(first == GZIP)
+    Ok(is_packed)
 }
 
 fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::Result<()> {

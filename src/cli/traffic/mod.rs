@@ -1,11 +1,10 @@
-//! `traffic`: reports, imports and deletes visitor statistics.
+//! `traffic`: imports and deletes visitor statistics.
 
 mod args;
 mod counter;
 mod forget;
 mod import;
-mod paths;
-mod run;
 
 pub(super) use args::TrafficCommand;
-pub(super) use run::run;
+pub(super) use forget::run as forget;
+pub(super) use import::run as import;

@@ -20,7 +20,7 @@ const SAME: &[(&[&str], &str)] = &[
         "robots?id=acmebot",
     ),
     (
-        &["traffic", "report", "--json", "--by", "robot,cause"],
+        &["report", "--json", "--by", "robot,cause"],
         "traffic?by=robot,cause",
     ),
     (
@@ -81,14 +81,14 @@ const OTHERS: &[(&str, &str)] = &[
     ("GET /evidence", "no command reads evidence"),
     (
         "GET /suspects",
-        "a process has more than it tells the database, which `suspects report` prints",
+        "a process has more than it tells the database, which `report` prints",
     ),
     ("GET /pause", "it is a part of GET /rules"),
     ("GET /traffic/series", "charts only"),
     ("GET /traffic/names", "suggestions of a form"),
     (
         "GET /traffic/paths",
-        "`traffic report --by path` groups in other ways",
+        "`report --by path` groups in other ways",
     ),
     (
         "GET /robots/{robot_source}/{robot_id}",

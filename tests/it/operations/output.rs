@@ -52,7 +52,8 @@ fn a_closed_pipe_stops_every_command_quietly() {
         &["registry", "export", "--format", "nginx"],
         &["identify"],
         &["identify", "--json"],
-        &["identify", "--summary"],
+        &["report"],
+        &["report", "--json"],
         &["explain", "--path", "/", "--user-agent", "x"],
         &["explain", "--path", "/", "--user-agent", "x", "--json"],
         &[

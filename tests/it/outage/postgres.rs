@@ -304,7 +304,7 @@ async fn counts_during_an_outage_are_stored_once_the_database_is_back() {
         }
     };
     let kept = || -> Value {
-        let arguments = ["traffic", "report", "--json", "--by", "robot"];
+        let arguments = ["report", "--json", "--by", "robot"];
         serde_json::from_str(&succeed(site.path(), &arguments)).unwrap()
     };
     ask();

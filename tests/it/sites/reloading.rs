@@ -410,3 +410,13 @@ async fn a_file_without_a_site_does_not_start_the_demonstration() {
     let heaven = house.ask("www.example", "/robot-heaven/", FIREFOX).await;
     assert_eq!(status(&heaven), 200, "{heaven}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_warns_about_robots_that_are_in_no_registry() {
+    let one = upstream("one").await;
+    let house = House::new(&site("one", "one.example", &one, ""));
+    let rule = "[[site.rule]]\naction = 'refuse'\nrobots = ['GPTBot']\n";
+    let (code, text) = house.reload_by(&site("one", "one.example", &one, rule), &[]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("GPTBot") && text.contains("gptbot"), "{text}");
+}

@@ -1,4 +1,4 @@
-//! `identify --verify`: the claims of a log.
+//! `report --verify`: the claims of a log.
 
 use std::fs;
 
@@ -10,7 +10,9 @@ async fn site_with_log() -> Site {
     let site = Site::new("").await;
     site.dns.host(HOME, "a.robots.example");
     let line = |client: &str, robot: &str| {
-        format!("{client} - - [t] \"GET / HTTP/1.1\" 200 10 \"-\" \"{robot}\"\n")
+        format!(
+            "{client} - - [03/Mar/2026:06:00:00 +0000] \"GET / HTTP/1.1\" 200 10 \"-\" \"{robot}\"\n"
+        )
     };
     let log = [
         line(HOME, "listbot/1"),
@@ -28,51 +30,11 @@ async fn site_with_log() -> Site {
     site
 }
 
-const VERIFY: [&str; 6] = [
-    "identify",
-    "--format",
-    "combined",
-    "--input",
-    "access.log",
-    "--verify",
-];
-
 #[tokio::test(flavor = "multi_thread")]
-async fn each_line_gets_a_verdict_and_each_address_is_verified_once() {
+async fn impostors_are_a_class_and_each_address_is_verified_once() {
     let site = site_with_log().await;
-    let output = site.run(&VERIFY);
-    assert!(output.status.success(), "{output:?}");
-    let answers = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(
-        answers.lines().collect::<Vec<_>>(),
-        [
-            "listbot verified",
-            "listbot spoofed",
-            "hostbot verified",
-            "hostbot verified",
-            "listbot unverifiable",
-            "- -",
-            "? -",
-        ]
-    );
-    assert_eq!(site.dns.count(), 2, "{:?}", site.dns.asked());
-    assert_eq!(site.lists.seen().len(), 1);
-    let output = site.run(&[&VERIFY[..], &["--json"]].concat());
-    let answers = String::from_utf8(output.stdout).unwrap();
-    let verdicts = answers.lines().map(|line| {
-        let answer: Value = serde_json::from_str(line).unwrap();
-        answer["verdict"].as_str().unwrap_or("none").to_owned()
-    });
-    let verdicts: Vec<_> = verdicts.collect();
-    assert_eq!(verdicts[..2], ["verified", "spoofed"]);
-    assert_eq!(verdicts[5], "none");
-    assert_eq!(site.lists.seen().len(), 1, "the database has the list");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_summary_counts_by_robot_and_verdict() {
-    let site = site_with_log().await;
-    let output = site.run(&[&VERIFY[..], &["--summary=csv"]].concat());
+    let arguments = ["report", "access.log", "--verify"];
+    let output = site.run(&[&arguments[..], &["--csv", "--by", "verdict"]].concat());
     let table = String::from_utf8(output.stdout).unwrap();
     let rows: Vec<_> = table
         .lines()
@@ -83,24 +45,25 @@ async fn a_summary_counts_by_robot_and_verdict() {
         [
             "robot verdict hits",
             "hostbot verified 2",
+            "listbot none 1",
             "listbot spoofed 1",
-            "listbot unverifiable 1",
             "listbot verified 1",
         ]
     );
-    let table = site.run(&[&VERIFY[..], &["--summary"]].concat());
-    let table = String::from_utf8(table.stdout).unwrap();
-    assert!(table.contains("\nROBOT    VERDICT "), "{table}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn input_without_addresses_cannot_be_verified() {
-    let site = Site::new("").await;
-    let output = site.run(&["identify", "--verify"]);
-    assert_eq!(output.status.code(), Some(2));
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("--format combined"), "{error}");
-    let arguments = ["identify", "--format", "combined", "--summary"];
-    let output = site.run(&[&arguments[..], &["--by", "verdict"]].concat());
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(site.dns.count(), 2, "{:?}", site.dns.asked());
+    assert_eq!(site.lists.seen().len(), 1);
+    let output = site.run(&[&arguments[..], &["--json"]].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let classes = report["visitors"].as_array().unwrap();
+    assert_eq!(
+        (&classes[0]["class"], &classes[0]["requests"]),
+        (&"Impostors".into(), &1.into())
+    );
+    let impostor = &report["impostors"][0];
+    assert_eq!(impostor["claimed_robot"], "listbot");
+    assert!(
+        impostor["network"].as_str().unwrap().ends_with("/24"),
+        "{impostor}"
+    );
+    assert_eq!(site.lists.seen().len(), 1, "the database has the list");
 }

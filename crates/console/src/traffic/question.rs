@@ -9,7 +9,8 @@ use crate::problem::Problem;
 use crate::{TimeZone, robot_links};
 use robot_detection_layer::registry::{Purpose, Robot};
 use robot_detection_traffic::traffic::{
-    By, Moment, NONE_KNOWN, TimeRange, TrafficFilter, VISITORS, decision_words, verdict_words,
+    By, Class, Moment, NONE_KNOWN, TimeRange, TrafficFilter, VISITORS, decision_words,
+    verdict_words,
 };
 
 /// The words for periods that end now, with their labels.
@@ -57,6 +58,11 @@ impl TrafficQuestion {
             times,
             filter: TrafficFilter {
                 visitors: word("visitors", &params.visitors, visitors)?,
+                class: word(
+                    "class",
+                    &params.class,
+                    Class::ALL.iter().map(|class| class.as_str()),
+                )?,
                 site: text("site", &params.site)?,
                 robot: text("robot", &params.robot)?,
                 operator: text("operator", &params.operator)?,
@@ -117,6 +123,7 @@ impl TrafficQuestion {
         let all = [
             ("visitors", &filter.visitors),
             ("site", &filter.site),
+            ("class", &filter.class),
             ("robot", &filter.robot),
             ("operator", &filter.operator),
             ("purpose", &filter.purpose),
@@ -136,6 +143,7 @@ impl TrafficQuestion {
         let named = |at: usize| cell(at).unwrap_or_else(|| NONE_KNOWN.to_owned());
         let (first, second) = (named(0), named(1));
         let other = match by {
+            By::Class => vec![("class", &*first)],
             By::Robot => vec![("robot", &*first)],
             By::Operator => vec![("operator", &*first)],
             By::Purpose => vec![("purpose", &*first)],
@@ -275,6 +283,7 @@ pub(crate) struct TrafficParams {
     pub(crate) verdict: String,
     pub(crate) decision: String,
     pub(crate) visitors: String,
+    pub(crate) class: String,
     pub(crate) cause: String,
     pub(crate) status: String,
     pub(crate) by: String,
@@ -288,7 +297,7 @@ macro_rules! lists {
         $($(#[$doc])*
         pub(crate) const $LIST: &[&str] = &[
             "time", "since", "until", "site", "robot", "operator", "purpose", "verdict", "decision",
-            "visitors", "cause", "status", $($own),*
+            "visitors", "class", "cause", "status", $($own),*
         ];)*
     };
 }

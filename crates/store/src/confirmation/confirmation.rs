@@ -146,7 +146,8 @@ impl ConfirmationKeys {
         };
         let today = self.now_s().div_euclid(DAY_S);
         let keys = store.keys().keys(today, KEPT_DAYS, &new).await?;
-        self.inner.keys.store(Arc::new(Keys::from_secrets(&keys)));
+        let keys = self.inner.keys.load().with_secrets(&keys);
+        self.inner.keys.store(Arc::new(keys));
         Ok(())
     }
 

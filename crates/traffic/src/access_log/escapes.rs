@@ -19,6 +19,25 @@ pub(super) fn unescape(raw: &[u8], text: &mut Vec<u8>) {
     }
 }
 
+/// Appends `raw` to `text` with `%XX` and `+` decoded, as IIS and CloudFront write spaces.
+///
+/// CloudFront encodes the `%` of a header again, so `%25` before two digits is decoded twice.
+pub(super) fn unescape_url(raw: &[u8], text: &mut Vec<u8>) {
+    let mut rest = raw;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        let encoded = after.strip_prefix(b"25").filter(|it| hex(it, 2).is_some());
+        match (byte, hex(encoded.unwrap_or(after), 2)) {
+            (b'%', Some((number, after))) => {
+                text.extend(u8::try_from(number));
+                rest = after;
+            }
+            (b'+', _) => text.push(b' '),
+            _ => text.push(byte),
+        }
+    }
+}
+
 /// Decodes the escape sequence after a backslash. Returns the text after the escape sequence.
 fn escape<'a>(rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
     let (&letter, after) = rest.split_first()?;

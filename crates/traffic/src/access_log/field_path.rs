@@ -18,32 +18,6 @@ pub struct FieldPath(Box<[u8]>);
 pub struct InvalidFieldPath;
 
 impl FieldPath {
-    /// Returns the usual field names for the User-Agent, in order of preference.
-    pub fn usual_user_agents() -> Vec<Self> {
-        usual(&[
-            "http_user_agent",
-            "user_agent",
-            "userAgent",
-            "agent",
-            // Used by Caddy, Traefik and the Elastic Common Schema.
-            "request.headers.User-Agent",
-            "request_User-Agent",
-            "user_agent.original",
-        ])
-    }
-
-    /// Returns the usual field names for the number of bytes sent, in order of preference.
-    pub fn usual_bytes() -> Vec<Self> {
-        usual(&[
-            "body_bytes_sent",
-            "bytes_sent",
-            "bytes",
-            "size",
-            // Used by Traefik.
-            "DownstreamContentSize",
-        ])
-    }
-
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -59,10 +33,6 @@ impl FromStr for FieldPath {
     }
 }
 
-fn usual(paths: &[&str]) -> Vec<FieldPath> {
-    paths.iter().filter_map(|path| path.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,7 +45,5 @@ mod tests {
         for path in ["", ".", "a.", ".a", "a..b", &"a".repeat(257)] {
             assert_eq!(path.parse::<FieldPath>(), Err(InvalidFieldPath), "{path}");
         }
-        assert_eq!(FieldPath::usual_user_agents().len(), 7);
-        assert_eq!(FieldPath::usual_bytes().len(), 5);
     }
 }

@@ -1,315 +1,204 @@
-//! A parser that extracts two fields from log lines that are JSON objects.
+//! Fields of log lines that are JSON objects.
+
+use std::collections::HashMap;
 
 use super::{
     FieldPath,
-    combined::{RawEntry, number},
-    scanner::{Raw, Scanner},
+    scanner::Scanner,
+    slot::{Fields, SLOTS, Slot},
 };
 
-/// Maximum number of paths that are searched for each field.
-// Few enough for their state to fit in stack arrays, so that parsing a line allocates nothing.
-const MAX_PATHS: usize = 8;
+/// Maximum length of a path in bytes; longer paths are not searched.
+const MAX_PATH_BYTES: usize = 256;
 
-/// A reader that extracts two fields from a JSON object.
+/// Names of fields as servers write them, in order of preference. ASCII letters match regardless of
+/// case, and a dot leads to a member of an object or belongs to the name.
+const NAMES: &[(Slot, &str)] = &[
+    (
+        Slot::Time,
+        "time_iso8601 StartUTC time timestamp @timestamp ts msec start_time EdgeStartTimestamp \
+         EdgeEndTimestamp time_local",
+    ),
+    (
+        Slot::Client,
+        "remote_addr request.client_ip request.remote_ip ClientHost client_ip ClientIP remote_ip \
+         client.ip httpRequest.remoteIp properties.clientIp",
+    ),
+    (Slot::ClientPort, "downstream_remote_address"),
+    (
+        Slot::Forwarded,
+        "http_x_forwarded_for x_forwarded_for request.headers.X-Forwarded-For",
+    ),
+    (Slot::Request, "request request_line requestLine"),
+    (
+        Slot::Method,
+        "request_method method request.method RequestMethod http.request.method \
+         httpRequest.requestMethod ClientRequestMethod properties.httpMethod",
+    ),
+    (
+        Slot::Target,
+        "request_uri request.uri target uri path RequestPath url.original url \
+         httpRequest.requestUrl ClientRequestURI properties.requestUri",
+    ),
+    (
+        Slot::Host,
+        "http_host request.host RequestHost host server_name url.domain authority \
+         ClientRequestHost properties.hostName",
+    ),
+    (
+        Slot::Status,
+        "status DownstreamStatus http.response.status_code httpRequest.status response_code \
+         response_status EdgeResponseStatus properties.httpStatusCode properties.httpStatus",
+    ),
+    (
+        Slot::Bytes,
+        "body_bytes_sent bytes_sent bytes size DownstreamContentSize httpRequest.responseSize \
+         EdgeResponseBytes response_body_size properties.responseBytes properties.sentBytes",
+    ),
+    (Slot::Seconds, "request_time properties.timeTaken"),
+    (
+        Slot::Referrer,
+        "http_referer request.headers.Referer request_Referer referer referrer \
+         http.request.referrer httpRequest.referer ClientRequestReferer request_referer \
+         properties.referer",
+    ),
+    (
+        Slot::UserAgent,
+        "http_user_agent user_agent userAgent agent request.headers.User-Agent request_User-Agent \
+         user_agent.original httpRequest.userAgent ClientRequestUserAgent request_user_agent \
+         properties.userAgent",
+    ),
+    (Slot::Site, "site"),
+    (Slot::Decision, "decision"),
+    (Slot::Verdict, "verdict"),
+];
+
+/// Fields to read from JSON objects, by path.
 #[derive(Clone, Debug)]
-pub(super) struct Fields {
-    user_agents: Vec<FieldPath>,
-    bytes: Vec<FieldPath>,
-}
+pub(super) struct JsonFields(HashMap<Vec<u8>, Node>);
 
-/// The remaining part of each path at the current depth; `None` for a path that leads to another
-/// member.
+/// A path, which may lead to a field, to an object with further paths, or to both.
 #[derive(Clone, Copy, Debug, Default)]
-struct RemainingPaths<'p> {
-    user_agents: [Option<&'p [u8]>; MAX_PATHS],
-    bytes: [Option<&'p [u8]>; MAX_PATHS],
+struct Node {
+    /// The field, with its position in order of preference.
+    field: Option<(Slot, usize)>,
+    is_object: bool,
 }
 
-/// The values found so far, each with the index of its path in the list.
-#[derive(Clone, Copy, Debug, Default)]
-struct FieldValues<'a> {
-    user_agent: Option<(usize, Raw<'a>)>,
-    bytes: Option<(usize, u64)>,
+/// State of reading a line.
+struct Reading<'r, 'l> {
+    nodes: &'r JsonFields,
+    scanner: Scanner<'l>,
+    fields: Fields<'l>,
+    /// Position of each field found, in order of preference.
+    ranks: [usize; SLOTS],
+    /// Path of the current member, in lower case.
+    path: [u8; MAX_PATH_BYTES],
 }
 
-/// The paths that match the name of a member of an object.
-struct MemberPaths<'p> {
-    user_agent: Option<usize>,
-    bytes: Option<usize>,
-    below: Option<RemainingPaths<'p>>,
-}
-
-impl Fields {
-    /// Creates a reader; in each list, the first path that a line contains is used.
-    pub(super) fn new(mut user_agents: Vec<FieldPath>, mut bytes: Vec<FieldPath>) -> Self {
-        user_agents.truncate(MAX_PATHS);
-        bytes.truncate(MAX_PATHS);
-        Self { user_agents, bytes }
+impl JsonFields {
+    /// Returns the usual fields; `own` fields are preferred.
+    pub(super) fn new(own: &[(Slot, FieldPath)]) -> Self {
+        let mut nodes = Self(HashMap::new());
+        for (slot, path) in own {
+            nodes.add(path.as_bytes(), *slot, 0);
+        }
+        for (slot, names) in NAMES {
+            for (rank, name) in (1..).zip(names.split_ascii_whitespace()) {
+                nodes.add(name.as_bytes(), *slot, rank);
+            }
+        }
+        nodes
     }
 
-    /// Parses a log line. Returns `None` if the line is not a single complete JSON object.
-    pub(super) fn read<'a>(&self, line: &'a [u8]) -> Option<RawEntry<'a>> {
-        let found = self.find(line)?;
-        Some(RawEntry {
-            user_agent: found.user_agent.unwrap_or_default().1.0,
-            bytes: found.bytes.unwrap_or_default().1,
-        })
+    fn add(&mut self, path: &[u8], slot: Slot, rank: usize) {
+        let path = path.to_ascii_lowercase();
+        for at in memchr::memchr_iter(b'.', &path) {
+            let outer = path.get(..at).unwrap_or_default();
+            self.0.entry(outer.to_vec()).or_default().is_object = true;
+        }
+        let node = self.0.entry(path).or_default();
+        node.field = node.field.or(Some((slot, rank)));
     }
 
-    /// Returns the path of the first field in a line or, if this field is missing, of the second
-    /// field.
-    pub(super) fn matching_path(&self, line: &[u8]) -> Option<&FieldPath> {
-        let found = self.find(line)?;
-        let text = found
-            .user_agent
-            .and_then(|(index, _)| self.user_agents.get(index));
-        text.or_else(|| self.bytes.get(found.bytes?.0))
-    }
-
-    fn find<'a>(&self, line: &'a [u8]) -> Option<FieldValues<'a>> {
-        let mut scanner = Scanner::new(line);
-        let mut found = FieldValues::default();
-        let wanted = RemainingPaths {
-            user_agents: paths(&self.user_agents),
-            bytes: paths(&self.bytes),
+    /// Returns the fields of a line. Returns `None` if the line is not one complete JSON object.
+    pub(super) fn read<'l>(&self, line: &'l [u8]) -> Option<Fields<'l>> {
+        let mut reading = Reading {
+            nodes: self,
+            scanner: Scanner::new(line),
+            fields: Fields::default(),
+            ranks: [usize::MAX; SLOTS],
+            path: [0; MAX_PATH_BYTES],
         };
-        object(&mut scanner, &wanted, &mut found)?;
-        scanner.peek().is_none().then_some(found)
+        reading.object(0)?;
+        reading.scanner.peek().is_none().then_some(reading.fields)
     }
 }
 
-fn paths(paths: &[FieldPath]) -> [Option<&[u8]>; MAX_PATHS] {
-    std::array::from_fn(|index| paths.get(index).map(FieldPath::as_bytes))
-}
-
-/// Parses an object. To protect the stack, nested objects are parsed only as deeply as a path
-/// requires.
-fn object<'a>(
-    scanner: &mut Scanner<'a>,
-    wanted: &RemainingPaths<'_>,
-    found: &mut FieldValues<'a>,
-) -> Option<()> {
-    if !scanner.take(b'{') {
-        return None;
-    }
-    if scanner.take(b'}') {
-        return Some(());
-    }
-    loop {
-        let name = scanner.string()?;
-        if !scanner.take(b':') {
+impl Reading<'_, '_> {
+    /// Reads an object whose members' paths begin with `start` bytes of the current path; to
+    /// protect the stack, nested objects are read only as deeply as a path requires.
+    fn object(&mut self, start: usize) -> Option<()> {
+        if !self.scanner.take(b'{') {
             return None;
         }
-        value(scanner, &wanted.step(name.0), found)?;
-        if !scanner.take(b',') {
-            return scanner.take(b'}').then_some(());
+        if self.scanner.take(b'}') {
+            return Some(());
+        }
+        loop {
+            let name = self.scanner.string()?.0;
+            if !self.scanner.take(b':') {
+                return None;
+            }
+            let end = start + name.len();
+            let mut node = Node::default();
+            if let Some(place) = self.path.get_mut(start..end) {
+                place.copy_from_slice(name);
+                place.make_ascii_lowercase();
+                let found = self.path.get(..end).and_then(|path| self.nodes.0.get(path));
+                node = found.copied().unwrap_or_default();
+            }
+            self.value(end, node)?;
+            if !self.scanner.take(b',') {
+                return self.scanner.take(b'}').then_some(());
+            }
         }
     }
+
+    fn value(&mut self, end: usize, node: Node) -> Option<()> {
+        if node.is_object && self.scanner.peek() == Some(b'{') {
+            if let Some(dot) = self.path.get_mut(end) {
+                *dot = b'.';
+            }
+            return self.object(end + 1);
+        }
+        // The value is always skipped, and parsed only from a copy of the scanner: a value of an
+        // unexpected type, such as `null`, does not affect the rest of the line.
+        let mut copy = self.scanner;
+        self.scanner.skip()?;
+        let Some((slot, rank)) = node.field else {
+            return Some(());
+        };
+        // The first of two members with the same name is used (RFC 8259 §4 leaves this open).
+        if let Some(best) = self.ranks.get_mut(slot as usize)
+            && rank < *best
+            && let Some(text) = text(&mut copy)
+        {
+            *best = rank;
+            self.fields.set(slot, text);
+        }
+        Some(())
+    }
 }
 
-fn value<'a>(
-    scanner: &mut Scanner<'a>,
-    step: &MemberPaths<'_>,
-    found: &mut FieldValues<'a>,
-) -> Option<()> {
-    if let Some(below) = &step.below
-        && scanner.peek() == Some(b'{')
-    {
-        return object(scanner, below, found);
-    }
-    // The value is always skipped, and parsed only with a copy of the scanner, so a value of an
-    // unexpected type, such as `null`, does not affect the rest of the line.
-    let mut copy = *scanner;
-    scanner.skip()?;
-    if let Some(index) = step.user_agent
-        // The first of several members with the same name is used (RFC 8259 §4 leaves this open).
-        && found.user_agent.is_none_or(|(best, _)| index < best)
-        && let Some(text) = text(&mut copy)
-    {
-        found.user_agent = Some((index, text));
-    } else if let Some(index) = step.bytes
-        && found.bytes.is_none_or(|(best, _)| index < best)
-        && let Some(count) = count(&mut copy)
-    {
-        found.bytes = Some((index, count));
-    }
-    Some(())
-}
-
-/// Returns a string, or the first string in an array, because Caddy logs headers as arrays.
-fn text<'a>(scanner: &mut Scanner<'a>) -> Option<Raw<'a>> {
+/// Returns a string, a number, or the first string of an array, because Caddy logs headers as
+/// arrays.
+fn text<'l>(scanner: &mut Scanner<'l>) -> Option<&'l [u8]> {
     // The scanner is a copy, so the end of the array need not be consumed.
     scanner.take(b'[');
-    scanner.string()
-}
-
-/// Returns the integer part of a number, which may be in quotes.
-fn count(scanner: &mut Scanner<'_>) -> Option<u64> {
-    let text = match scanner.peek()? {
-        b'"' => scanner.string()?.0,
-        _ => scanner.scalar()?,
-    };
-    number(text.split(|byte| *byte == b'.').next()?)
-}
-
-impl<'p> RemainingPaths<'p> {
-    fn step(&self, name: &[u8]) -> MemberPaths<'p> {
-        let mut below = Self::default();
-        let (user_agent, deeper) = follow(&self.user_agents, name, &mut below.user_agents);
-        let (bytes, deeper_too) = follow(&self.bytes, name, &mut below.bytes);
-        MemberPaths {
-            user_agent,
-            bytes,
-            below: (deeper || deeper_too).then_some(below),
-        }
-    }
-}
-
-/// Returns the first path that ends with the given name, and whether other paths continue below
-/// this member.
-fn follow<'p>(
-    paths: &[Option<&'p [u8]>; MAX_PATHS],
-    name: &[u8],
-    below: &mut [Option<&'p [u8]>; MAX_PATHS],
-) -> (Option<usize>, bool) {
-    let mut end = None;
-    let mut is_deeper = false;
-    for (index, (path, below)) in paths.iter().zip(below).enumerate() {
-        let Some((head, rest)) = path.and_then(|path| path.split_at_checked(name.len())) else {
-            continue;
-        };
-        if !head.eq_ignore_ascii_case(name) {
-            continue;
-        }
-        if rest.is_empty() {
-            end = end.or(Some(index));
-        } else if let Some(rest) = rest.strip_prefix(b".") {
-            *below = Some(rest);
-            is_deeper = true;
-        }
-    }
-    (end, is_deeper)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn usual(line: &str) -> Option<(String, u64)> {
-        let fields = Fields::new(FieldPath::usual_user_agents(), FieldPath::usual_bytes());
-        read(&fields, line)
-    }
-
-    fn read(fields: &Fields, line: &str) -> Option<(String, u64)> {
-        let entry = fields.read(line.as_bytes())?;
-        let user_agent = String::from_utf8(entry.user_agent.to_vec()).unwrap();
-        Some((user_agent, entry.bytes))
-    }
-
-    fn named(user_agent: &str, bytes: &str, line: &str) -> Option<(String, u64)> {
-        let fields = Fields::new(
-            vec![user_agent.parse().unwrap()],
-            vec![bytes.parse().unwrap()],
-        );
-        read(&fields, line)
-    }
-
-    #[test]
-    fn fields_with_usual_names_are_found() {
-        for (line, user_agent, bytes) in [
-            ("{}", "", 0),
-            (
-                r#"{"http_user_agent":"A/1","body_bytes_sent":12}"#,
-                "A/1",
-                12,
-            ),
-            (r#"{"user_agent":"A/1","bytes_sent":"12"}"#, "A/1", 12),
-            (r#" { "userAgent" : "A/1" , "bytes" : 12.0 } "#, "A/1", 12),
-            (r#"{"agent":"A/1","size":0}"#, "A/1", 0),
-            (
-                r#"{"request":{"uri":"/","headers":{"Accept":["*/*"],"User-Agent":["A/1","B/2"]}},"size":12}"#,
-                "A/1",
-                12,
-            ),
-            (
-                r#"{"request_User-Agent":"A/1","DownstreamContentSize":12}"#,
-                "A/1",
-                12,
-            ),
-            (r#"{"user_agent":{"original":"A/1","name":"B"}}"#, "A/1", 0),
-            (r#"{"user_agent.original":"A/1"}"#, "A/1", 0),
-            (r#"{"HTTP_USER_AGENT":"A/1"}"#, "A/1", 0),
-            (r#"{"request":{"headers":{"user-agent":"A/1"}}}"#, "A/1", 0),
-        ] {
-            assert_eq!(usual(line), Some((user_agent.to_owned(), bytes)), "{line}");
-        }
-    }
-
-    #[test]
-    fn first_path_of_the_list_wins_at_any_position() {
-        let both = Some(("A".to_owned(), 1));
-        assert_eq!(
-            usual(r#"{"agent":"B","bytes":2,"http_user_agent":"A","body_bytes_sent":1}"#),
-            both
-        );
-        assert_eq!(
-            usual(r#"{"http_user_agent":"A","body_bytes_sent":1,"agent":"B","bytes":2}"#),
-            both
-        );
-    }
-
-    #[test]
-    fn value_of_an_unexpected_type_is_ignored() {
-        for line in [
-            r#"{"user_agent":null,"bytes":null}"#,
-            r#"{"user_agent":5,"bytes":"-"}"#,
-            r#"{"user_agent":[],"bytes":-4}"#,
-            r#"{"user_agent":{},"bytes":[4]}"#,
-            r#"{"user_agent":[["A"]],"bytes":""}"#,
-            r#"{"request":"user_agent","x":{"user_agent":"A","bytes":4}}"#,
-            r#"{"request":{"headers":["User-Agent"]}}"#,
-        ] {
-            assert_eq!(usual(line), Some((String::new(), 0)), "{line}");
-        }
-    }
-
-    #[test]
-    fn path_matches_nested_objects_and_names_with_dots() {
-        let found = Some(("A/1".to_owned(), 7));
-        let line = r#"{"a":{"b":{"c":"A/1"}},"n":{"sent":"7"}}"#;
-        assert_eq!(named("a.b.c", "n.sent", line), found);
-        let line = r#"{"a.b":{"c":"A/1"},"n.sent":7}"#;
-        assert_eq!(named("a.b.c", "n.sent", line), found);
-        assert_eq!(named("a.b", "n", line), Some((String::new(), 0)));
-        assert_eq!(named("a.b.c.d", "n.s", line), Some((String::new(), 0)));
-    }
-
-    #[test]
-    fn line_other_than_one_object_is_rejected() {
-        for line in [
-            "",
-            "x",
-            "[]",
-            "\"user_agent\"",
-            "{",
-            r#"{"user_agent":"A"#,
-            r#"{"user_agent":"A""#,
-            r#"{"user_agent":"A"}}"#,
-            r#"{"user_agent":"A"} {"user_agent":"B"}"#,
-            r#"{"user_agent" "A"}"#,
-            r#"{"user_agent":}"#,
-            r#"{user_agent:"A"}"#,
-            r#"{"user_agent":"A","#,
-            r#"{"user_agent":"A",}"#,
-            r#"192.0.2.1 - - [x] "GET / HTTP/1.1" 200 1"#,
-        ] {
-            assert_eq!(usual(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn escapes_are_returned_undecoded() {
-        let line = r#"{"agent":"say \"hi\" \\"}"#;
-        assert_eq!(usual(line), Some((r#"say \"hi\" \\"#.to_owned(), 0)));
+    match scanner.peek()? {
+        b'"' => Some(scanner.string()?.0),
+        b'0'..=b'9' => scanner.scalar(),
+        _ => None,
     }
 }

@@ -1,12 +1,17 @@
 //! Reads lines without copying them.
 
 use std::{
+    cell::Cell,
     fmt,
     io::{self, BufReader, Cursor, Read},
+    rc::Rc,
 };
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use memchr::memchr;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
 /// Maximum length of a line in bytes; the rest of a longer line is skipped.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -132,33 +137,161 @@ impl<R> fmt::Debug for Lines<R> {
     }
 }
 
-/// The first bytes of a gzip member (RFC 1952 §2.3.1); no line of text starts with these bytes.
-pub const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// Number of compressed bytes read by a single call.
+/// Number of compressed bytes that one call reads.
 const PACKED_BYTES: usize = 128 * 1024;
 
-/// Returns a reader for the text of a log; gzip input is detected by its content and decompressed.
+/// Maximum size of a decompressed log, as a multiple of the compressed size.
+const MAX_RATIO: u64 = 1_000;
+
+/// Maximum memory for the dictionary of a compressed log.
+const MAX_WINDOW_BYTES: u32 = 128 << 20;
+
+/// A compression of logs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Packing {
+    Gzip,
+    Zstandard,
+    Xz,
+    Bzip2,
+}
+
+impl Packing {
+    /// Returns the compression of a file that begins with the given bytes; no line of text begins
+    /// with them, except those of bzip2, which are followed by a digit and a number.
+    fn of(first: &[u8]) -> Option<Self> {
+        match first {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstandard),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => Some(Self::Xz),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41] => Some(Self::Bzip2),
+            _ => None,
+        }
+    }
+}
+
+/// Number of first bytes that show the compression.
+const MAGIC_BYTES: u64 = 6;
+
+fn magic(input: impl Read) -> io::Result<Vec<u8>> {
+    let mut first = Vec::new();
+    input.take(MAGIC_BYTES).read_to_end(&mut first)?;
+    Ok(first)
+}
+
+/// Returns `true` if an input begins like a compressed log.
 ///
-/// Consecutive gzip members are read as a single text (RFC 1952 §2.2). Memory use does not depend
-/// on the content of the log.
+/// # Errors
+///
+/// Returns an error if the first bytes cannot be read.
+pub fn is_compressed(input: impl Read) -> io::Result<bool> {
+    Ok(Packing::of(&magic(input)?).is_some())
+}
+
+/// Returns a reader for the text of a log; compressed input (gzip, zstd, xz, bzip2) is detected by
+/// its content and decompressed.
+///
+/// Consecutive members are read as one text (RFC 1952 §2.2). Memory use does not depend on the
+/// log's content. A log whose text is more than 1,000 times as large as the compressed log fails
+/// with an error.
 ///
 /// # Errors
 ///
 /// Returns an error if the first bytes cannot be read.
 pub fn open<'r>(mut input: impl Read + 'r) -> io::Result<Box<dyn Read + 'r>> {
-    let mut first = Vec::with_capacity(GZIP.len());
-    input
-        .by_ref()
-        .take(GZIP.len() as u64)
-        .read_to_end(&mut first)?;
-    let is_gzip = first == GZIP;
+    let first = magic(input.by_ref())?;
+    let packing = Packing::of(&first);
     let whole = Cursor::new(first).chain(input);
-    if is_gzip {
-        let packed = BufReader::with_capacity(PACKED_BYTES, whole);
-        return Ok(Box::new(MultiGzDecoder::new(packed)));
+    let Some(packing) = packing else {
+        return Ok(Box::new(whole));
+    };
+    let read = Rc::new(Cell::new(0));
+    let counted = Counted {
+        input: whole,
+        count: Rc::clone(&read),
+    };
+    let packed = BufReader::with_capacity(PACKED_BYTES, counted);
+    let text: Box<dyn Read + 'r> = match packing {
+        Packing::Gzip => Box::new(MultiGzDecoder::new(packed)),
+        Packing::Bzip2 => Box::new(MultiBzDecoder::new(packed)),
+        Packing::Xz => Box::new(XzReader::new_mem_limit(
+            packed,
+            true,
+            MAX_WINDOW_BYTES >> 10,
+        )),
+        Packing::Zstandard => Box::new(ZstandardFrames {
+            input: Some(packed),
+            frame: None,
+        }),
+    };
+    Ok(Box::new(Limited {
+        text,
+        read,
+        written: 0,
+    }))
+}
+
+/// Input that counts the bytes read.
+struct Counted<R> {
+    input: R,
+    count: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.count.set(self.count.get() + read as u64);
+        Ok(read)
     }
-    Ok(Box::new(whole))
+}
+
+/// Text of a compressed log, limited to a multiple of the compressed size.
+struct Limited<'r> {
+    text: Box<dyn Read + 'r>,
+    read: Rc<Cell<u64>>,
+    written: u64,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.text.read(buffer)?;
+        self.written += read as u64;
+        if self.written > self.read.get().saturating_mul(MAX_RATIO) {
+            return Err(io::Error::other(
+                "the text is more than 1,000 times as large as the compressed log",
+            ));
+        }
+        Ok(read)
+    }
+}
+
+/// Text of consecutive Zstandard frames.
+struct ZstandardFrames<R: Read> {
+    /// The input, between two frames.
+    input: Option<R>,
+    frame: Option<StreamingDecoder<R, FrameDecoder>>,
+}
+
+impl<R: io::BufRead> Read for ZstandardFrames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(frame) = &mut self.frame {
+                let read = frame.read(buffer)?;
+                if read > 0 || buffer.is_empty() {
+                    return Ok(read);
+                }
+            }
+            let ended = self.frame.take().map(StreamingDecoder::into_inner);
+            let Some(mut input) = ended.or_else(|| self.input.take()) else {
+                return Ok(0);
+            };
+            if input.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            let limit = MAX_WINDOW_BYTES.into();
+            let frame = StreamingDecoder::new_with_max_window_size(input, limit);
+            self.frame = Some(frame.map_err(io::Error::other)?);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,26 +1,20 @@
-//! Reads and writes the access logs of web servers.
+//! Readers and writers for the access logs of web servers.
 //!
-//! [`open`] decompresses gzip, [`Lines`] splits blocks of bytes into lines, and [`Parser`] extracts
-//! the User-Agent and the number of bytes sent from each line. Parsing a line allocates nothing,
-//! and memory use does not grow with the log, because a line longer than [`MAX_LINE_BYTES`] is
-//! truncated.
+//! [`open`] decompresses a log, [`Lines`] splits blocks of bytes into lines, and [`LogReader`]
+//! returns the [`Record`] that each line describes. Reading a line allocates nothing, and memory
+//! use does not grow with the log: a line longer than [`MAX_LINE_BYTES`] is truncated.
 //!
 //! # Formats
 //!
-//! *Common* and *combined* are the formats of Apache `httpd` and nginx:
+//! The reader recognises the formats of nginx, Apache `httpd`, lighttpd, Varnish, Caddy, Traefik,
+//! HAProxy, Envoy, Istio, ingress-nginx, IIS, CloudFront, ALB, S3, Cloudflare, Fastly, Google Cloud
+//! and Azure Front Door, also in the envelopes of syslog, Docker and Kubernetes. A [`LogFormat`] is
+//! a format in the notation of nginx, Apache or GoAccess.
 //!
-//! ```text
-//! host ident user [time] "request" status bytes "referer" "user agent" more…
-//! ```
-//!
-//! Text before the time is skipped, such as a virtual host, an IPv6 address or a user name with
-//! spaces. A quoted field ends at a quote that does not follow a backslash. Servers write `\"`,
-//! `\\`, `\n`, `\xHH` and similar escape sequences for bytes that cannot appear in a log line;
-//! these sequences are decoded. The byte count may be `-`. A line in the common format has no
-//! User-Agent.
-//!
-//! In the *JSON* format, each line is an object, as written by nginx, Caddy and Traefik.
-//! [`FieldPath`]s specify the fields to read.
+//! The text before the time may contain a virtual host, an IPv6 address, or a user name with
+//! spaces. A quoted field ends at a quote without a backslash. Servers write `\"`, `\\`, `\n`,
+//! `\xHH` and similar escape sequences for bytes that cannot appear in a log line; the reader
+//! decodes these sequences. JSON is one object per line.
 //!
 //! # Output
 //!
@@ -34,37 +28,41 @@
 //! # Example
 //!
 //! ```
-//! use robot_detection_traffic::access_log::{Lines, Parser, open};
+//! use robot_detection_traffic::access_log::{Lines, LogLine, LogReader, open};
 //!
-//! let log = br#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "Example/1.0""#;
+//! let log = br#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512 "-" "Example/1.0""#;
 //! let mut lines = Lines::new(open(log.as_slice())?);
-//! let mut parser = Parser::combined();
+//! let mut reader = LogReader::new();
 //! while lines.read_more()? {
 //!     while let Some(line) = lines.next_line() {
-//!         let entry = parser.read(line).expect("a line in the combined format");
-//!         assert_eq!(entry.user_agent, Some(b"Example/1.0".as_slice()));
-//!         assert_eq!(entry.bytes, 512);
+//!         let LogLine::Request(record) = reader.read(line) else {
+//!             panic!("the line is in the combined format");
+//!         };
+//!         assert_eq!(record.user_agent, Some(b"Example/1.0".as_slice()));
+//!         assert_eq!((record.target, record.bytes), (b"/a".as_slice(), Some(512)));
 //!     }
 //! }
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod combined;
 mod escapes;
+mod extract;
 mod field_path;
 mod json;
 mod lines;
-mod logged_request;
-mod parser;
+mod notation;
+mod pattern;
+mod reader;
+mod record;
 mod scanner;
 mod server;
+mod slot;
+mod time;
+mod wrapper;
 
 pub use field_path::{FieldPath, InvalidFieldPath};
-pub use lines::open;
-pub use lines::{Lines, MAX_LINE_BYTES};
-pub use logged_request::LoggedRequest;
-pub use parser::{Entry, Parser};
-pub use server::{
-    GZIP, Line, LoggedAnswer, LoggedClient, LoggedResponse, RecognisedFields, ResponseParser,
-};
-pub use server::{LineFormat, UnknownLineFormat};
+pub use lines::{Lines, MAX_LINE_BYTES, is_compressed, open};
+pub use notation::InvalidNotation;
+pub use reader::{LogFormat, LogLine, LogReader};
+pub use record::Record;
+pub use server::{Line, LineFormat, LoggedAnswer, UnknownLineFormat};

@@ -16,6 +16,7 @@ pub fn fleet_value(fleet: &Fleet) -> Value {
         "pages_share": figures.share,
         "usual_pages_share": figures.usual_share,
         "since": moment(fleet.since_s),
+        "until": moment(fleet.until_s),
         "reasons": reasons_value(fleet.reasons),
         "samples": fleet.samples.iter().map(|path| &**path).collect::<Vec<_>>(),
     })
@@ -30,6 +31,7 @@ pub fn conduct_value(conduct: &Conduct) -> Value {
         "paths": conduct.paths,
         "not_found": conduct.missing,
         "since": moment(conduct.since_s),
+        "until": moment(conduct.until_s),
         "reasons": reasons_value(conduct.reasons),
     })
 }

@@ -30,8 +30,8 @@ pub use cells::RequestCount;
 pub use counters::SiteCounters;
 pub use figures::TimesError;
 pub use figures::{
-    By, Figures, KEPT_FROM_UPSTREAM, KnownRobots, Line, Moment, NONE_KNOWN, TimeRange, TimeSteps,
-    TrafficFilter, VISITORS, decision_words, is_spared, reported_range, verdict_words,
+    By, Class, Figures, KEPT_FROM_UPSTREAM, KnownRobots, Line, Moment, NONE_KNOWN, TimeRange,
+    TimeSteps, TrafficFilter, VISITORS, decision_words, is_spared, reported_range, verdict_words,
 };
 pub use kept::LiveViewer;
 pub use kept::Traffic;
@@ -40,4 +40,4 @@ pub use live::LiveRow;
 pub use notes::EvidenceSettings;
 pub use paths::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, Ticket, path_csv};
 pub use paths::{ShortPath, Window, shared_name};
-pub use suspects::SuspectFigures;
+pub use suspects::{MARKED, SuspectFigures};

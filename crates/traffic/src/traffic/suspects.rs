@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use robot_detection_store::store::TrafficSum;
+use robot_detection_store::store::{TrafficKey, TrafficSum};
 
 /// The cause recorded for suspects that are only marked.
-const MARKED: &str = "suspect";
+pub const MARKED: &str = "suspect";
 
 /// The cause recorded for decisions by the `[suspects]` rule.
 const RULE: &str = "suspects";
@@ -31,6 +31,11 @@ pub struct SuspectFigures {
     pub refused: u64,
     /// Number of accepted confirmations.
     pub let_out: u64,
+}
+
+/// Returns `true` if the requests are from suspects.
+pub(super) fn is_suspect(key: &TrafficKey) -> bool {
+    key.kind == "person" && matches!(&*key.cause, MARKED | RULE)
 }
 
 impl SuspectFigures {

@@ -1,13 +1,6 @@
-//! Writes and reads the access log lines of this server.
+//! Writer of this server's access log lines.
 
 mod escape;
 mod line;
-mod recognised;
-mod served;
 
-pub use super::lines::GZIP;
-pub use line::{Line, LoggedAnswer};
-pub use line::{LineFormat, UnknownLineFormat};
-pub use recognised::RecognisedFields;
-pub use served::LoggedClient;
-pub use served::{LoggedResponse, ResponseParser};
+pub use line::{Line, LineFormat, LoggedAnswer, UnknownLineFormat};

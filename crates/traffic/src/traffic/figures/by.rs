@@ -33,6 +33,8 @@ macro_rules! groupings {
 }
 
 groupings! {
+    /// Group by class: impostors, suspects, robots by purpose, and people
+    Class = "class", "classes";
     /// Group by robot
     Robot = "robot", "robots";
     /// Group by operator, the company or project that runs a robot

@@ -9,7 +9,7 @@ use robot_detection_store::store::{
     TrafficCell, TrafficCount, TrafficKey, TrafficRange, TrafficStep, TrafficSum,
 };
 
-use super::{By, TrafficFilter};
+use super::{By, Class, TrafficFilter};
 
 /// An index of the registry's robots by ID.
 #[derive(Clone, Debug)]
@@ -160,6 +160,7 @@ impl<'d> Figures<'d> {
         let of_robot = |group| names_robot(key).then_some(group);
         let robot = || self.robots.for_key(key);
         match by {
+            By::Class => Some((Some(Class::for_key(key, &self.robots).as_str()), "")),
             By::Robot => of_robot((Some(&*key.robot), "")),
             By::Operator => of_robot((robot().and_then(|robot| robot.operator.as_deref()), "")),
             By::Purpose => of_robot((robot().map(|robot| robot.purpose.as_str()), "")),
@@ -247,6 +248,7 @@ impl Summary for Figures<'_> {
 
     fn rows(&self, by: By) -> Rows {
         let columns: &[&str] = match by {
+            By::Class => &["class"],
             By::Robot => &["robot", "name", "operator", "purpose", "source"],
             By::Operator => &["operator"],
             By::Purpose => &["purpose"],

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Moment,
+    Class, Moment,
     figures::{KnownRobots, names_robot, status_word},
 };
 use robot_detection_layer::{
@@ -34,6 +34,8 @@ pub const VISITORS: &[(&str, &[Kind])] = &[
 pub struct TrafficFilter {
     /// Kinds of visitors, specified by a word from [`VISITORS`].
     pub visitors: Option<String>,
+    /// Class of the requests, specified by a word of [`Class`].
+    pub class: Option<String>,
     /// Name of the site.
     pub site: Option<String>,
     /// ID of the robot.
@@ -68,7 +70,9 @@ impl TrafficFilter {
             wanted.is_none() || (names_robot(key) && is(wanted, found))
         };
         let robot = robots.for_key(key);
+        let class = || Class::for_key(key, robots).as_str();
         self.matches_visitors(&key.kind)
+            && (self.class.is_none() || is(&self.class, class()))
             && is(&self.site, &key.site)
             && is(&self.robot, &key.robot)
             && is(&self.verdict, &key.verdict)

@@ -1,6 +1,7 @@
 //! Computes traffic figures from the stored counts, for pages, JSON, CSV and commands.
 
 mod by;
+mod class;
 mod course;
 #[expect(
     clippy::module_inception,
@@ -11,6 +12,7 @@ mod filter;
 mod moment;
 
 pub use by::By;
+pub use class::Class;
 pub use course::{Line, TimeSteps};
 pub use figures::{Figures, KnownRobots};
 pub use filter::TimesError;
