@@ -131,7 +131,7 @@ impl Input {
     }
 
     /// Returns the size of a regular file, in bytes.
-    fn size_bytes(&self) -> Option<u64> {
+    pub(super) fn size_bytes(&self) -> Option<u64> {
         let metadata = self.path.metadata().ok()?;
         metadata.is_file().then_some(metadata.len())
     }

@@ -399,6 +399,11 @@ fn unreadable_logs_are_reported_and_the_rest_is_read() {
         errors.contains("--log-format") && !errors.contains("read empty"),
         "{errors}"
     );
+    let empty = reported(directory.path(), &["empty.log"]);
+    assert_eq!(
+        (&empty["days"], &empty["lines"]),
+        (&Value::Array(Vec::new()), &0.into())
+    );
 }
 
 #[test]

@@ -203,12 +203,6 @@ impl Fleet {
 }
 
 impl Conduct {
-    /// Returns `true` if both values describe the same address or network.
-    #[must_use]
-    pub fn is_same_as(&self, other: &Self) -> bool {
-        self.place == other.place
-    }
-
     /// Returns the address or network, displayed as `203.0.113.7` or `203.0.113.0/24`.
     #[must_use]
     pub fn network(&self) -> impl fmt::Display + use<> {

@@ -14,7 +14,7 @@ use crate::check::IDENTITY_HEADERS;
 use crate::cli::{Cli, args::ExplainArgs, context, output};
 use crate::clock::Clock;
 use crate::config::{CanonicalSection, Loaded};
-use crate::detect::{Claim, SharedDetector};
+use crate::detect::{Claim, Detector, SharedDetector};
 use crate::layer::CanonicalRedirects;
 use crate::listen::{hides_identity, is_misspelt_identity};
 use crate::live_rules::LiveRuleSet;
@@ -95,13 +95,35 @@ impl Explainer {
                 front: None,
                 sender: None,
             }),
-            robots_txt: args.robots_txt.as_deref().map(read).transpose()?,
+            robots_txt: args
+                .robots_txt
+                .as_deref()
+                .map(read_robots_txt)
+                .transpose()?,
             ..explainer
         })
     }
 
     /// Creates an explainer for requests whose only known header is the User-Agent.
     pub(in crate::cli) async fn for_user_agents(loaded: &Loaded) -> anyhow::Result<Self> {
+        Self::with_detector(loaded, context::detector(loaded).await?).await
+    }
+
+    /// Creates an explainer that does not use the network: only the given robots.txt file is
+    /// considered.
+    pub(in crate::cli) async fn new_offline(
+        loaded: &Loaded,
+        detector: Detector,
+        robots_txt: Option<RobotsTxt>,
+    ) -> anyhow::Result<Self> {
+        let nothing = || RobotsTxt::parse(b"", Dialect::default());
+        Ok(Self {
+            robots_txt: Some(robots_txt.unwrap_or_else(nothing)),
+            ..Self::with_detector(loaded, detector).await?
+        })
+    }
+
+    async fn with_detector(loaded: &Loaded, detector: Detector) -> anyhow::Result<Self> {
         let index = SiteIndex::new(loaded)?;
         // Reports an invalid rule in any site now, rather than in the middle of a log.
         for settings in index.settings() {
@@ -113,26 +135,21 @@ impl Explainer {
             transport: None,
             coherence: BrowserCheck::new(),
             live_rules: context::live_rules(loaded).await?,
-            detector: SharedDetector::new(context::detector(loaded).await?),
+            detector: SharedDetector::new(detector),
             sites: index.settings().iter().map(|_| OnceCell::new()).collect(),
             index,
             robots_txt: None,
         })
     }
 
-    /// Counts the decisions for requests, without the network: only the given robots.txt file is
-    /// considered.
+    /// Counts the decisions for requests.
     pub(in crate::cli) async fn count_decisions(
-        loaded: &Loaded,
-        robots_txt: Option<RobotsTxt>,
+        &self,
         requests: &[SampledRequest],
     ) -> anyhow::Result<BTreeMap<&'static str, u64>> {
-        let mut explainer = Self::for_user_agents(loaded).await?;
-        explainer.robots_txt =
-            Some(robots_txt.unwrap_or_else(|| RobotsTxt::parse(b"", Dialect::default())));
         let mut counts = BTreeMap::new();
         for request in requests {
-            let explained = explainer
+            let explained = self
                 .judge(&ExplainedRequest::from_log(request.clone()))
                 .await?;
             *counts.entry(explained.decided.decision).or_default() += 1;
@@ -411,7 +428,8 @@ impl SiteContext {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<RobotsTxt> {
+/// Reads a robots.txt file.
+pub(in crate::cli) fn read_robots_txt(path: &Path) -> anyhow::Result<RobotsTxt> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))

@@ -7,6 +7,6 @@ mod report;
 mod robot;
 mod run;
 
-pub(super) use explainer::Explainer;
+pub(super) use explainer::{Explainer, read_robots_txt};
 pub(super) use robot::{GOOGLEBOT, example_page, obstacle};
 pub(super) use run::run;

@@ -1,7 +1,6 @@
 //! Runs `report`, and reads access logs.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,12 +13,12 @@ use serde_json::Value;
 
 use crate::cli::log_input::{Input, bar};
 use crate::cli::output::WrongUsage;
-use crate::cli::{Cli, context, explain::Explainer, output};
+use crate::cli::{Cli, context, explain, output};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::detect::Detector;
 use crate::log_report::{Counter, Finder, Findings, LineCounts, Logs, PeopleCounter, RequestSink};
-use crate::robots_txt::{Dialect, RobotsTxt};
+use crate::robots_txt::RobotsTxt;
 use crate::summary::Summary as _;
 use crate::suspicion::{conduct_value, fleet_value, moment};
 use crate::traffic::{Figures, KnownRobots};
@@ -49,7 +48,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &ReportArgs) -> anyhow::Result<
     let robots_txt = args
         .robots_txt
         .as_deref()
-        .map(read_robots_txt)
+        .map(explain::read_robots_txt)
         .transpose()?;
     let stdin = args.files.iter().any(|file| file == Path::new("-"));
     let stdin = stdin.then(copy_stdin).transpose()?;
@@ -103,13 +102,7 @@ fn copy_stdin() -> anyhow::Result<tempfile::NamedTempFile> {
 }
 
 fn sizes(inputs: &[Input]) -> Vec<Option<u64>> {
-    let size = |input: &Input| Some(fs::metadata(&input.path).ok()?.len());
-    inputs.iter().map(size).collect()
-}
-
-fn read_robots_txt(path: &Path) -> anyhow::Result<RobotsTxt> {
-    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(RobotsTxt::parse(&text, Dialect::default()))
+    inputs.iter().map(Input::size_bytes).collect()
 }
 
 /// A reporter about access logs.
@@ -157,7 +150,7 @@ impl LogReport<'_> {
                 Counter::new(self.detector, &findings, self.robots_txt, self.args.full);
             let counts = read(&mut counter);
             counter.finish();
-            (counts, self.whole(&counter, &findings).await?)
+            (counts, Box::pin(self.whole(&counter, &findings)).await?)
         };
         bar.finish_and_clear();
         for (number, error) in &counts.failures {
@@ -267,7 +260,7 @@ impl LogReport<'_> {
         (folders.id, folders.title) = ("folders", "Most requested folders");
         all.push(folders);
         all.push(sections::pages(&counter.pages, top, self.robots_txt));
-        all.push(self.decisions(counter).await?);
+        all.push(Box::pin(self.decisions(counter)).await?);
         Ok(Some(Report {
             title: "Visitors of the site",
             numbers: Vec::new(),
@@ -280,8 +273,12 @@ impl LogReport<'_> {
     /// Returns the decisions that a server with the current configuration makes for robots.
     async fn decisions(&self, counter: &Counter<'_>) -> anyhow::Result<Section> {
         let sample = &counter.sample;
-        let counts =
-            Explainer::count_decisions(self.loaded, self.robots_txt.cloned(), sample).await?;
+        let explainer = explain::Explainer::new_offline(
+            self.loaded,
+            self.detector.clone(),
+            self.robots_txt.cloned(),
+        );
+        let counts = Box::pin(explainer).await?.count_decisions(sample).await?;
         #[expect(
             clippy::cast_precision_loss,
             reason = "shares are printed with one digit"

@@ -13,9 +13,6 @@ use crate::traffic::{By, Class, Figures};
 
 use super::section::{Cell, Section};
 
-/// A product token that does not occur in any robots.txt file.
-const ANY_ROBOT: &str = "any-other-robot";
-
 /// The number of hours from the first Monday of 1970 to 1970: weeks begin on Mondays.
 const MONDAY: i64 = 3 * 24;
 
@@ -134,7 +131,7 @@ pub(super) fn load(hours: &BTreeMap<i64, Hour>) -> Vec<Section> {
 pub(super) fn pages(pages: &Pages, top: usize, robots_txt: Option<&RobotsTxt>) -> Section {
     let (counts, all) = pages.top(top);
     let more = all - counts.len();
-    let rules = robots_txt.map(|file| file.for_robot(ANY_ROBOT));
+    let rules = robots_txt.map(|file| file.for_header(""));
     let rows = counts.into_iter().map(|(path, count)| {
         let mut row = vec![
             Cell::bytes(path),

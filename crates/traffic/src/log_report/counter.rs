@@ -16,7 +16,11 @@ use crate::access_log::Record;
 use crate::summary::Count;
 use crate::traffic::{Class, MARKED};
 
-use super::{findings::Findings, merge::RequestSink, pages::Pages};
+use super::{
+    findings::Findings,
+    merge::RequestSink,
+    pages::{Pages, folder, page},
+};
 
 /// The maximum number of User-Agents to count separately.
 // A scanner may send a new User-Agent with each request, so memory would grow with the log.
@@ -175,6 +179,12 @@ impl Hour {
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
+    /// Adds one request with the size of its response.
+    pub(super) fn hit(&mut self, class: Class, bytes: u64) {
+        *self.requests_mut(class) += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
     /// Returns the number of requests of a class's group: suspects, people or robots.
     pub fn requests_mut(&mut self, class: Class) -> &mut u64 {
         match class {
@@ -197,7 +207,8 @@ pub struct Counter<'d> {
     findings: &'d Findings<'d>,
     counts: HashMap<Key<'d>, Count, RandomState>,
     names: HashMap<Box<[u8]>, u32, RandomState>,
-    hour: (i64, Hour),
+    /// The hour of the last request, which most requests share.
+    hour: Option<(i64, Hour)>,
     /// Requests by hour since 1970.
     pub hours: BTreeMap<i64, Hour>,
     /// Most requested pages.
@@ -231,10 +242,10 @@ impl<'d> Counter<'d> {
             findings,
             counts: HashMap::default(),
             names: HashMap::default(),
-            hour: (i64::MIN, Hour::default()),
+            hour: None,
             hours: BTreeMap::new(),
             pages: Pages::default(),
-            folders: Pages::folders(),
+            folders: Pages::default(),
             robots_txt,
             rules: HashMap::new(),
             disallowed: HashMap::new(),
@@ -245,7 +256,7 @@ impl<'d> Counter<'d> {
             is_full,
         };
         // The number 0 stands for a missing name, and for all names beyond the maximum.
-        counter.number(b"");
+        counter.names.insert(Box::default(), 0);
         counter
     }
 
@@ -297,7 +308,9 @@ impl<'d> Counter<'d> {
 
     /// Ends the last hour.
     pub fn finish(&mut self) {
-        let (hour, counted) = std::mem::take(&mut self.hour);
+        let Some((hour, counted)) = self.hour.take() else {
+            return;
+        };
         if self.hours.len() >= MAX_NAMES && !self.hours.contains_key(&hour) {
             return;
         }
@@ -306,6 +319,10 @@ impl<'d> Counter<'d> {
 
     /// Returns the number of a name; 0 if the name is empty or if there are too many.
     fn number(&mut self, name: &[u8]) -> u32 {
+        // Most logs contain no hosts, decisions or verdicts.
+        if name.is_empty() {
+            return 0;
+        }
         if let Some(number) = self.names.get(name) {
             return *number;
         }
@@ -379,17 +396,15 @@ impl RequestSink for Counter<'_> {
         };
         self.counts.entry(key).or_default().hit(bytes);
         let hour = time_s.div_euclid(3_600);
-        if hour != self.hour.0 {
-            if self.hour.0 > i64::MIN {
-                self.finish();
-            }
-            self.hour = (hour, Hour::default());
+        if self.hour.is_some_and(|(last, _)| last != hour) {
+            self.finish();
         }
-        let counted = &mut self.hour.1;
-        counted.bytes = counted.bytes.saturating_add(bytes);
-        *counted.requests_mut(class) += 1;
-        self.pages.add(record, class, self.is_full);
-        self.folders.add(record, class, false);
+        let (_, counted) = self.hour.get_or_insert((hour, Hour::default()));
+        counted.hit(class, bytes);
+        if let Some(page) = page(record.target, self.is_full) {
+            self.pages.add(page, class, bytes);
+            self.folders.add(folder(page), class, bytes);
+        }
         let (first, last) = self.times_s.unwrap_or((time_s, time_s));
         self.times_s = Some((first.min(time_s), last.max(time_s)));
         if !visitor.kind.is_human() {

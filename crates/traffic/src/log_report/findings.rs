@@ -22,9 +22,6 @@ const CLOCK_S: i64 = 2 * 86_400;
 /// The fixed seed of the sketches, so that a log always produces the same results; not a secret.
 const SEED: u64 = 0;
 
-/// A product token that does not occur in any robots.txt file.
-const ANY_ROBOT: &str = "any-other-robot";
-
 /// The maximum number of robot addresses to verify; further claims remain unverified.
 const MAX_CLAIMS: usize = 500_000;
 
@@ -105,12 +102,12 @@ pub struct Finder<'d> {
 impl<'d> Finder<'d> {
     /// Creates a sink; collects claims only if `verifies`.
     pub fn new(detector: &'d Detector, robots_txt: Option<&RobotsTxt>, verifies: bool) -> Self {
-        let mut fleets = Fleets::new(SEED);
         Self {
             agents: Agents::new(detector),
-            robots_txt: robots_txt.map(|file| file.for_robot(ANY_ROBOT)),
+            robots_txt: robots_txt.map(|file| file.for_header("")),
             findings: Findings {
-                flags: fleets.judge(0),
+                // Evaluated apart: time 0 would be the first window of the log.
+                flags: Fleets::new(SEED).judge(0),
                 verdicts: HashMap::new(),
                 judged: 0,
                 without_client: 0,

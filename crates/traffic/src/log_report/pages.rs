@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use robot_detection_fleets::PathKind;
 
-use crate::access_log::Record;
 use crate::traffic::Class;
 
 use super::counter::Hour;
@@ -22,39 +21,35 @@ pub struct Pages {
     counts: HashMap<Box<[u8]>, Hour, RandomState>,
     /// The maximum number of requests missing from each count.
     pub missing: u64,
-    /// Whether paths are cut behind their second segment.
-    is_by_folder: bool,
+}
+
+/// Returns the path of a page; `None` for an asset, a feed or robots.txt.
+pub(super) fn page(target: &[u8], with_query: bool) -> Option<&[u8]> {
+    if PathKind::from_target(target) != PathKind::Page {
+        return None;
+    }
+    let end = memchr::memchr2(b'?', b'#', target).filter(|_| !with_query);
+    target.get(..end.unwrap_or(target.len()).min(MAX_PATH_BYTES))
+}
+
+/// Returns the first two segments of a page's path, without a query.
+pub(super) fn folder(page: &[u8]) -> &[u8] {
+    let end = memchr::memchr2(b'?', b'#', page).unwrap_or(page.len());
+    let path = page.get(..end).unwrap_or_default();
+    let end = memchr::memchr_iter(b'/', path).nth(2);
+    end.and_then(|end| path.get(..=end)).unwrap_or(path)
 }
 
 impl Pages {
-    /// Creates a counter for folders.
-    pub(super) fn folders() -> Self {
-        Self {
-            is_by_folder: true,
-            ..Self::default()
-        }
-    }
-
-    /// Counts a request, unless the path is that of an asset, a feed or robots.txt.
-    pub(super) fn add(&mut self, record: &Record<'_>, class: Class, with_query: bool) {
-        if PathKind::from_target(record.target) != PathKind::Page {
-            return;
-        }
-        let end = memchr::memchr2(b'?', b'#', record.target).filter(|_| !with_query);
-        let end = end.unwrap_or(record.target.len()).min(MAX_PATH_BYTES);
-        let mut path = record.target.get(..end).unwrap_or_default();
-        if self.is_by_folder {
-            let end = memchr::memchr_iter(b'/', path).nth(2);
-            path = end.and_then(|end| path.get(..=end)).unwrap_or(path);
-        }
+    /// Counts a request for a page or folder.
+    pub(super) fn add(&mut self, path: &[u8], class: Class, bytes: u64) {
         let count = if let Some(count) = self.counts.get_mut(path) {
             count
         } else {
             self.make_room();
             self.counts.entry(path.into()).or_default()
         };
-        *count.requests_mut(class) += 1;
-        count.bytes = count.bytes.saturating_add(record.bytes.unwrap_or(0));
+        count.hit(class, bytes);
     }
 
     /// Drops the pages with the fewest requests until half of the places are free.

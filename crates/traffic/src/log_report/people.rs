@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher as _;
 
 use foldhash::fast::RandomState;
-use robot_detection_fleets::PathKind;
 use robot_detection_layer::detect::Detector;
 
 use crate::access_log::Record;
 use crate::traffic::Class;
 
-use super::{counter::Agents, findings::Findings, merge::RequestSink, pages::Pages};
+use super::{
+    counter::Agents,
+    findings::Findings,
+    merge::RequestSink,
+    pages::{Pages, page},
+};
 
 /// Seconds within which a second request for the same page is a double click (COUNTER Code of
 /// Practice, release 5.1, section 7.2).
@@ -97,9 +101,11 @@ impl RequestSink for PeopleCounter<'_> {
             return;
         }
         let is_get = matches!(record.method, b"" | b"GET");
-        let reason = if PathKind::from_target(record.target) != PathKind::Page {
-            Some(0)
-        } else if !is_get || !matches!(record.status, 200 | 304) {
+        let Some(page) = page(record.target, self.is_full) else {
+            self.left_out[0] += 1;
+            return;
+        };
+        let reason = if !is_get || !matches!(record.status, 200 | 304) {
             Some(1)
         } else {
             self.is_double_click(record, time_s).then_some(2)
@@ -112,6 +118,6 @@ impl RequestSink for PeopleCounter<'_> {
         let month = month.get(..7).unwrap_or(&month);
         *self.months.entry(month.to_owned()).or_default() += 1;
         self.counted += 1;
-        self.pages.add(record, class, self.is_full);
+        self.pages.add(page, class, record.bytes.unwrap_or(0));
     }
 }
