@@ -27,6 +27,7 @@ mod evidence;
 mod fields;
 mod filtering;
 mod guard;
+mod handlers;
 mod identify;
 mod jobs;
 mod listing;

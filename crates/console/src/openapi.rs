@@ -11,7 +11,7 @@ use axum::{
     handler::Handler,
     http::{Method, StatusCode},
     response::{IntoResponse, Response},
-    routing::{MethodFilter, MethodRouter, get},
+    routing::{MethodFilter, MethodRouter},
 };
 use schemars::{
     JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform,
@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 use robot_detection_operations::MAX_LIMIT;
 
 use super::{
+    handlers::{AnyHandler, get},
     page::{Page, html},
     parameters::with_parameters,
     problem::ProblemDetails,
@@ -206,7 +207,10 @@ impl Api {
         T: 'static,
     {
         let filter = MethodFilter::try_from(operation.method.clone());
-        let route = MethodRouter::new().on(filter.unwrap_or(MethodFilter::GET), handler);
+        let route = MethodRouter::new().on(
+            filter.unwrap_or(MethodFilter::GET),
+            AnyHandler::new(handler),
+        );
         let route = with_parameters(operation.parameters, route);
         self.router = self.router.route(operation.path, route);
         self.operations.push(operation);

@@ -5,7 +5,6 @@ use axum::{
     extract::DefaultBodyLimit,
     http::{Method, StatusCode},
     middleware::{from_fn, from_fn_with_state},
-    routing::{get, post},
 };
 use robot_detection_operations::{
     alerts::AlertStatuses,
@@ -23,8 +22,9 @@ use robot_detection_traffic::traffic::{By, decision_words, verdict_words};
 use tower_http::compression::CompressionLayer;
 
 use super::{
-    access, account, alerts, api, assets, bans, changes, credentials, evidence, guard, identify,
-    listing, live_rules, login, manual,
+    access, account, alerts, api, assets, bans, changes, credentials, evidence, guard,
+    handlers::{form, get, post},
+    identify, listing, live_rules, login, manual,
     openapi::{Api, Operation},
     parameters::with_parameters,
     problem::Problem,
@@ -114,13 +114,13 @@ fn pages() -> Router<AdminState> {
         .route("/bans", get(bans::show))
         .route("/bans/remove", post(bans::remove))
         .route("/robots/export", get(listing::download))
-        .route("/robots/new", get(manual::form).post(manual::add))
+        .route("/robots/new", form(manual::form, manual::add))
         .route("/robots/remove", post(manual::remove))
         .route("/verification/ranges/refresh", post(verification::fetch))
         .route("/sites/reload", post(sites::reload))
         .merge(rule_pages())
         .merge(site_robot_pages())
-        .route("/refresh", get(refreshes::progress).post(refreshes::start))
+        .route("/refresh", form(refreshes::progress, refreshes::start))
         .route("/refresh/accept", post(refreshes::accept))
         .route("/refreshes/{refresh_id}", get(refreshes::record))
         .route("/assets/{asset_name}", get(assets::serve))
@@ -128,7 +128,7 @@ fn pages() -> Router<AdminState> {
 
 fn rule_pages() -> Router<AdminState> {
     Router::new()
-        .route("/rules", get(live_rules::list).post(live_rules::add))
+        .route("/rules", form(live_rules::list, live_rules::add))
         .route("/rules/new", get(live_rules::form))
         .route("/rules/confirm", get(live_rules::confirm))
         .route("/rules/remove", post(live_rules::remove))
@@ -171,7 +171,7 @@ fn site_robot_pages() -> Router<AdminState> {
         .route("/site-robot/accept", post(site_robot::accept))
         .route(
             "/site-robot/clear",
-            get(site_robot::confirm).post(site_robot::clear),
+            form(site_robot::confirm, site_robot::clear),
         )
         .route("/site-robot/descriptions", get(site_robot::list))
         .route("/site-robot/description", get(site_robot::show_description))
@@ -180,9 +180,9 @@ fn site_robot_pages() -> Router<AdminState> {
 
 fn login_pages() -> Router<AdminState> {
     Router::new()
-        .route("/login", get(login::form).post(login::submit))
+        .route("/login", form(login::form, login::submit))
         .route("/logout", post(login::log_out))
-        .route("/account", get(account::form).post(account::submit))
+        .route("/account", form(account::form, account::submit))
         .route("/access", get(credentials::show))
         .route("/access/tokens", post(credentials::make_token))
         .route("/access/tokens/end", post(credentials::end_token))

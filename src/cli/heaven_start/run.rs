@@ -113,12 +113,13 @@ fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result
     let Some(question) = robot.as_ref().and_then(SiteRobotSettings::access_question) else {
         return Ok(());
     };
-    if args.dry_run || can_ask() && !args.yes {
-        return Ok(());
+    let text = format!("{question}; specify one of these values with --open-to");
+    if args.dry_run {
+        output::note(&format!("note: without a terminal or with --yes: {text}"));
+    } else if args.yes || !can_ask() {
+        return Err(WrongUsage(text));
     }
-    Err(WrongUsage(format!(
-        "{question}; specify one of these values with --open-to"
-    )))
+    Ok(())
 }
 
 /// Determines the changes to the configuration file, and checks that the changed file can be

@@ -192,6 +192,16 @@ impl ReportArgs {
         !self.by.is_empty() || self.csv
     }
 
+    /// Returns `true` if suspects or verdicts must be known before requests are counted.
+    pub(super) fn needs_findings(&self) -> bool {
+        let needs = |group: &Group| match group {
+            Group::Path(_) => false,
+            Group::Count(by) => !matches!(by, By::Robot | By::Operator | By::Purpose | By::Status),
+        };
+        let has_tables = self.selects_tables() && !self.people;
+        !has_tables || self.verify || self.class.is_some() || self.by.iter().any(needs)
+    }
+
     /// Returns the groupings of paths; empty if the report contains other counts.
     pub(super) fn path_groupings(&self) -> Vec<PathBy> {
         if self.by.is_empty() && self.path.is_some() {

@@ -119,7 +119,8 @@ impl LogReport<'_> {
         if inputs.is_empty() {
             return Ok(ExitCode::FAILURE);
         }
-        let bar = bar(&inputs, 2);
+        let needs_findings = self.args.needs_findings();
+        let bar = bar(&inputs, if needs_findings { 2 } else { 1 });
         let read = |sink: &mut dyn RequestSink| {
             let open = |number: usize| match inputs.get(number) {
                 Some(input) => input.reader(&bar),
@@ -128,7 +129,9 @@ impl LogReport<'_> {
             logs.read(&open, sink)
         };
         let mut finder = Finder::new(self.detector, self.robots_txt, self.args.verify);
-        read(&mut finder);
+        if needs_findings {
+            read(&mut finder);
+        }
         let (mut findings, claims) = finder.finish();
         if self.args.verify {
             let prover = context::claim_prover(self.loaded).await?;
