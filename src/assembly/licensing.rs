@@ -1,7 +1,11 @@
 //! Converts `[licensing]` and `[[license]]` into the terms of a site.
 
-use crate::config::{ConfigErrors, LicenseSettings, LicensingSection, Loaded, Settings};
-use crate::licensing::{Licensing, Terms, TermsError};
+use crate::config::{
+    ConfigErrors, LicenseSettings, LicensingSection, Loaded, Settings, TrainingTerms,
+};
+use crate::licensing::{Licensing, Terms, TermsError, Usage};
+use crate::policy::{TagRule, TagRuleBuilder};
+use crate::robots_file::split_usage;
 
 use super::heaven::site_url;
 
@@ -29,20 +33,62 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     }
     let key = LicensingSection::KEY;
     let section = &settings.licensing;
+    let is_reserved = section.training == TrainingTerms::Reserved;
+    if all.is_empty() && is_reserved {
+        all.push(Terms::new().prohibits([Usage::AiTrain]));
+    }
+    let has_terms = !all.is_empty();
     let licensing = Licensing::new(all).map_err(|error| loaded.invalid(&key.rsl, error))?;
     let nothing =
         "there are no terms to publish; add a [[license]], such as prohibits = \"ai-train\"";
-    if tables.is_empty() && section.tdmrep {
+    if !has_terms && section.tdmrep {
         return Err(loaded.invalid(&key.tdmrep, nothing));
     }
-    let licensing = licensing.tdmrep(section.tdmrep);
+    let licensing = licensing.tdmrep(section.tdmrep || is_reserved);
     match &*section.rsl {
         "" => Ok(licensing),
-        _ if tables.is_empty() => Err(loaded.invalid(&key.rsl, nothing)),
+        _ if !has_terms => Err(loaded.invalid(&key.rsl, nothing)),
         path => licensing
             .rsl(path)
             .map_err(|error| loaded.invalid(&key.rsl, error)),
     }
+}
+
+/// Returns a list of preferences to which a member is added if `licensing.training` is reserved and
+/// the list does not contain the member's label.
+pub(super) fn reserving(settings: &Settings, list: &str, label: &str, value: &str) -> String {
+    let is_stated = list.split(',').any(|one| one.trim().starts_with(label));
+    if settings.licensing.training == TrainingTerms::Unstated || is_stated {
+        return list.to_owned();
+    }
+    let comma = if list.is_empty() { "" } else { ", " };
+    format!("{label}={value}{comma}{list}")
+}
+
+/// Returns the tag that states on each page that AI training is not permitted, if it is reserved.
+pub(super) fn reserved_tag(settings: &Settings) -> Option<TagRuleBuilder> {
+    if settings.licensing.training == TrainingTerms::Unstated {
+        return None;
+    }
+    let mut lines = settings
+        .robots_txt
+        .content_usage
+        .iter()
+        .map(|line| split_usage(line));
+    let usage = lines
+        .find(|(path, _)| path.is_empty())
+        .map_or("", |(_, list)| list);
+    let tag = TagRule::builder("noai, noimageai")
+        .header("Content-Usage", reserving(settings, usage, "train-ai", "n"))
+        .header("TDM-Reservation", "1");
+    let host = settings.server.hosts.first();
+    Some(match host.and_then(|host| license_url(settings, host)) {
+        Some(url) => tag.header(
+            "Link",
+            format!("<{url}>; rel=\"license\"; type=\"application/rsl+xml\""),
+        ),
+        None => tag,
+    })
 }
 
 /// Returns the URL of the RSL document served on a host, if any.

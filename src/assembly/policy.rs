@@ -1,6 +1,7 @@
 //! Converts the settings of a site into its policy.
 
 use super::{
+    licensing::reserved_tag,
     origins::check_senders,
     rules::{rule, tag_rule},
 };
@@ -99,7 +100,10 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     for table in &settings.tables.tags {
         builder = builder.x_robots_tag(tag_rule(table, settings, origins));
     }
-    builder
+    match reserved_tag(settings) {
+        Some(tag) => builder.x_robots_tag(tag),
+        None => builder,
+    }
 }
 
 /// The label of the suspects rule in reasons, logs and bans.
@@ -139,6 +143,7 @@ pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
     Ok(Enforcement::default()
         .rules(of.enforce)
         .refusal(of.refusal)
+        .usage(of.enforce_usage)
         .crawl_delay(of.enforce_crawl_delay))
 }
 

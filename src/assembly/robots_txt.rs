@@ -14,9 +14,10 @@ use crate::policy::HostName;
 
 use crate::robots_file::{
     COMMAND_WAIT, LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt,
+    split_usage,
 };
 
-use super::license_url;
+use super::{license_url, licensing::reserving};
 
 /// The maximum size of a served robots.txt file, in bytes; robots read only 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -132,7 +133,7 @@ fn content(
     host: Option<&str>,
     wrong: &Wrong<'_>,
 ) -> Result<RobotsTxtContent, ConfigErrors> {
-    let mut rules = rules(what, wrong)?;
+    let mut rules = rules(what, settings, wrong)?;
     if let Some(url) = host.and_then(|host| heaven_sitemap(settings, host)) {
         rules = rules
             .sitemap(&url)
@@ -154,7 +155,18 @@ fn content(
     }
 }
 
-fn rules(what: &RobotsTxtSection, wrong: &Wrong<'_>) -> Result<RobotsTxtRules, ConfigErrors> {
+fn rules(
+    what: &RobotsTxtSection,
+    settings: &Settings,
+    wrong: &Wrong<'_>,
+) -> Result<RobotsTxtRules, ConfigErrors> {
+    let signal = reserving(settings, &what.content_signal, "ai-train", "no");
+    let mut usage: Vec<String> = what.content_usage.iter().cloned().collect();
+    match usage.iter_mut().find(|line| split_usage(line).0.is_empty()) {
+        Some(line) => *line = reserving(settings, line, "train-ai", "n"),
+        None => usage.push(reserving(settings, "", "train-ai", "n")),
+    }
+    usage.retain(|line| !line.is_empty());
     RobotsTxtRules::new()
         .refuse_purposes(what.refuse_purposes.iter().copied())
         .refuse_robots(&what.refuse_robots)
@@ -165,9 +177,9 @@ fn rules(what: &RobotsTxtSection, wrong: &Wrong<'_>) -> Result<RobotsTxtRules, C
         .map_err(|error| wrong(&KEY.allow, &error))?
         .sitemaps(&what.sitemaps)
         .map_err(|error| wrong(&KEY.sitemaps, &error))?
-        .content_signal(&what.content_signal)
+        .content_signal(&signal)
         .map_err(|error| wrong(&KEY.content_signal, &error))?
-        .content_usage(what.content_usage.iter())
+        .content_usage(usage)
         .map_err(|error| wrong(&KEY.content_usage, &error))?
         .licenses(what.license.iter())
         .map_err(|error| wrong(&KEY.license, &error))

@@ -102,7 +102,11 @@ impl Sample {
 impl fmt::Display for Sample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.fields.iter().copied().collect();
-        write!(f, "{} with {}", self.format, names.join(", "))
+        f.write_str(self.format)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        write!(f, " with {}", names.join(", "))
     }
 }
 

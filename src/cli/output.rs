@@ -9,6 +9,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Serialize;
 
+use crate::registry::is_invisible;
+
 /// Prints a line to standard output.
 ///
 /// # Errors
@@ -21,8 +23,8 @@ pub(super) fn line(text: &str) -> io::Result<()> {
 }
 
 /// Prints text unchanged to standard output.
-pub(super) fn text(text: &str) -> io::Result<()> {
-    io::stdout().lock().write_all(text.as_bytes())
+pub(super) fn text(text: impl AsRef<[u8]>) -> io::Result<()> {
+    io::stdout().lock().write_all(text.as_ref())
 }
 
 /// Prints a line to standard output or, if standard output is closed, to standard error.
@@ -43,16 +45,14 @@ pub(super) fn json(value: &impl Serialize) -> io::Result<()> {
     line(&serde_json::to_string_pretty(value)?)
 }
 
-/// Returns text with each control character and each change of the writing direction replaced by
-/// U+FFFD.
+/// Returns text with each control character, invisible character and change of the writing
+/// direction replaced by U+FFFD.
 ///
 /// The text comes from registries and visitors; an escape sequence in it could manipulate the
 /// terminal, and a change of direction the order of the following text.
 pub(super) fn clean(text: &str) -> String {
-    let is_odd =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars()
-        .map(|c| if is_odd(c) { '\u{fffd}' } else { c })
+        .map(|c| if is_invisible(c) { '\u{fffd}' } else { c })
         .collect()
 }
 

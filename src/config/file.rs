@@ -316,6 +316,7 @@ pub(super) fn convert(value: &DeValue<'_>) -> Result<Value, String> {
             .iter()
             .map(|item| match item.get_ref() {
                 DeValue::String(text) => Ok(text.to_string()),
+                DeValue::Integer(_) => Err("a list must not mix strings and numbers".to_owned()),
                 other => Err(format!(
                     "a list must contain strings, not {} values",
                     other.type_str()

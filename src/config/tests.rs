@@ -102,6 +102,7 @@ fn errors_contain_line_and_suggestion() {
         refresh_interval_days = 0 => c.toml:1: refresh_interval_days: 0 is not between 1 and 3650
         refresh_interval_days = '30' => c.toml:1: refresh_interval_days: "30" is not a whole number
         filter_pattern = [1] => c.toml:1: filter_pattern: a list must contain strings, not integer values
+        [[rule]]\nasns = ['AS1', 2] => c.toml:2: rule.asns: a list must not mix strings and numbers
         redirect_url = 2026-01-01 => c.toml:1: redirect_url: no setting accepts a datetime value
         a = 'x => c.toml:1:
         [[source]]\nurl = 'x' => c.toml:1: a [[source]] needs a name and a url

@@ -320,7 +320,7 @@ fn hostile_values_are_shown_as_text() {
     for value in [
         "bot</style><script>alert(1)</script>/1",
         "bot\\x1B[2J\\x07/1",
-        "bot\u{202e}\u{2066}/1",
+        "bot\u{202e}\u{2066}\u{200b}\u{2028}/1",
         "bot' onload='x/1",
     ] {
         lines.extend(
@@ -339,7 +339,8 @@ fn hostile_values_are_shown_as_text() {
     fs::write(directory.path().join("a.log"), lines).unwrap();
     let arguments = ["report", "--bundled", "a.log"];
     let terminal = succeed(directory.path(), &arguments);
-    let is_odd = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{2069}').contains(&c);
+    let is_hidden = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_odd = |c: char| c.is_control() && c != '\n' || is_hidden(c);
     assert!(!terminal.contains(is_odd), "{terminal:?}");
     succeed(
         directory.path(),

@@ -2,12 +2,13 @@
 
 use std::fs;
 
+use robot_detection::robots_txt::{Dialect, PolicyToken, RobotsTxt};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::{
     http::{Reply, TestServer},
-    program::{Server, request, run, succeed},
+    program::{self, Server, eventually, request, run, succeed},
 };
 
 /// Model-training robots without a published token, each with its derived token. Without derived
@@ -34,15 +35,21 @@ struct House {
 
 impl House {
     fn new(robots_txt: &str) -> Self {
-        let upstream = TestServer::with(|seen| match seen.path.as_str() {
-            "/robots.txt" => Reply::text("User-agent: *\nDisallow: /theirs\n"),
+        let robots_txt = format!("refuse_purposes = ['ai-training']\n{robots_txt}");
+        Self::over("User-agent: *\nDisallow: /theirs\n", &robots_txt)
+    }
+
+    /// Serves a site with its own robots.txt.
+    fn over(theirs: &'static str, robots_txt: &str) -> Self {
+        let upstream = TestServer::with(move |seen| match seen.path.as_str() {
+            "/robots.txt" => Reply::text(theirs),
             _ => Reply::text("site"),
         });
         let url = upstream.url("");
         let directory = tempfile::tempdir().unwrap();
         let text = format!(
             "web_robots_db = ''\n[server]\nupstream = '{url}'\nlisten = '127.0.0.1:0'\n\
-             [robots_txt]\nrefuse_purposes = ['ai-training']\n{robots_txt}\n"
+             [robots_txt]\n{robots_txt}\n"
         );
         fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
         Self {
@@ -280,4 +287,117 @@ fn a_token_is_shown_as_published_or_derived() {
         let shown = succeed(path, &["registry", "show", id]);
         assert!(shown.contains(line), "{shown}");
     }
+}
+
+const POLICY: &str = "User-agent: *\nDisallow: /closed/\n\nUser-agent: __usage_ai-training\nDisallow: /\n\
+                      Allow: /press/\nAllow: /*.txt$\nDisallow: /press/drafts/\n";
+
+#[test]
+fn preferences_about_training_are_enforced_for_robots_that_only_train() {
+    let house = House::over(
+        POLICY,
+        "serve = 'merge'\nenforce_usage = 'on'\ncrawl_delay_seconds = 0",
+    );
+    let server = house.serve();
+    eventually("the site's robots.txt", || {
+        get(&server, "/robots.txt", "x").0 == 200
+    });
+    let paths: Vec<String> = ["", "press/", "press/drafts/", "closed/"]
+        .iter()
+        .flat_map(|folder| {
+            ["", "a", "a.txt", "b?c", "a%20b"].map(|page| format!("/{folder}{page}"))
+        })
+        .collect();
+    let file = server.get("/robots.txt", "x").text();
+    let file = RobotsTxt::parse(file.as_bytes(), Dialect::default());
+    let training = file.policy(&PolicyToken::ALL[0]).unwrap();
+    let trainers = ["GPTBot/1.2", "ClaudeBot/1.0", "MistralAI-Training/1.0"];
+    let line = |user_agent: &&str, path: &String| {
+        format!(
+            "192.0.2.1 - - [01/Dec/2026:00:00:00 +0000] \"GET {path} HTTP/1.1\" 200 1 \"-\" \"{user_agent}\"\n"
+        )
+    };
+    let log: String = trainers
+        .iter()
+        .flat_map(|robot| paths.iter().map(move |path| line(robot, path)))
+        .collect();
+    fs::write(house.directory.path().join("access.log"), log).unwrap();
+    let told = succeed(
+        house.directory.path(),
+        &["explain", "--from-log", "access.log", "--json"],
+    );
+    let explained: Vec<Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(explained.len(), trainers.len() * paths.len());
+    let mut explained = explained.iter();
+    for robot in trainers {
+        for path in &paths {
+            let is_refused = explained.next().unwrap()["decision"] == "refuse";
+            assert_eq!(
+                is_refused,
+                !training.check(path).allowed(),
+                "{robot} {path}"
+            );
+            let status = if is_refused { 403 } else { 200 };
+            assert_eq!(get(&server, path, robot).0, status, "{robot} {path}");
+        }
+    }
+    let text = get(&server, "/a", "GPTBot/1.2").1;
+    assert!(
+        text.contains("disallows this for AI training: Disallow: /"),
+        "{text}"
+    );
+    // Robots with other purposes too, and human visitors.
+    for visitor in [
+        "Googlebot/2.1",
+        "bingbot/2.0",
+        "Applebot/0.1",
+        "Amazonbot/0.1",
+        "meta-externalagent/1.1",
+        "CCBot/2.0",
+        "OAI-SearchBot/1.0",
+        "ChatGPT-User/1.0",
+        "Claude-User/1.0",
+        "GoogleOther",
+        program::FIREFOX,
+    ] {
+        for path in &paths {
+            assert_eq!(get(&server, path, visitor).0, 200, "{visitor} {path}");
+        }
+    }
+}
+
+#[test]
+fn doctor_warns_about_lines_of_the_served_file_and_a_missing_upstream() {
+    let slip = "User-agent: *\nDisallow: /checkout/\n\nUser-agent: GPTBot\nDisallow: /blog/\n";
+    for serve in ["merge", "pass"] {
+        let house = House::over(slip, &format!("serve = '{serve}'\ndisallow = ['/*&diff=']"));
+        let told = run(house.directory.path(), &["doctor", "--offline"]);
+        let told = String::from_utf8(told.stdout).unwrap();
+        let warns = |text: &str| {
+            told.lines()
+                .any(|line| line.starts_with("warn  robots.txt") && line.contains(text))
+        };
+        // A merged group has the rules of both files.
+        assert_eq!(
+            warns("\"GPTBot\" may fetch paths"),
+            serve == "pass",
+            "{told}"
+        );
+        assert_eq!(warns("both lines are needed"), serve == "merge", "{told}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(
+        directory.path().join("robot-detection.toml"),
+        "web_robots_db = ''\n",
+    )
+    .unwrap();
+    let told = run(directory.path(), &["doctor", "--offline"]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(
+        told.contains("warn  upstream: serve cannot start"),
+        "{told}"
+    );
 }

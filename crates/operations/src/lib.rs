@@ -20,6 +20,7 @@ mod operations;
 pub mod own_robot;
 mod paging;
 mod password;
+pub mod preferences;
 mod reloads;
 mod robot_runs;
 pub mod robots;

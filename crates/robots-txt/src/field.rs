@@ -27,8 +27,23 @@ pub(super) enum Field {
     Sitemap,
     Host,
     CleanParam,
+    ContentSignal,
+    ContentUsage,
+    License,
+    VisitTime,
     /// Any field that the dialect ignores.
     Other,
+}
+
+impl Field {
+    /// Returns `true` for a field that no dialect of crawling defines, because it is about the use
+    /// of fetched pages or from a draft.
+    pub(super) const fn is_extension(self) -> bool {
+        matches!(
+            self,
+            Self::ContentSignal | Self::ContentUsage | Self::License | Self::VisitTime
+        )
+    }
 }
 
 /// The parsed content of a line.
@@ -192,16 +207,20 @@ fn two_words(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// Returns the field with the given name, ignoring case.
 fn named(key: &[u8]) -> Field {
     let is = |name: &[u8]| key.eq_ignore_ascii_case(name);
-    // Each length has at most two names to compare.
+    // Each length has few names to compare.
     match key.len() {
         4 if is(b"host") => Field::Host,
         5 if is(b"allow") => Field::Allow,
         7 if is(b"sitemap") => Field::Sitemap,
+        7 if is(b"license") => Field::License,
         8 if is(b"disallow") => Field::Disallow,
         10 if is(b"user-agent") => Field::UserAgent,
+        10 if is(b"visit-time") => Field::VisitTime,
         11 if is(b"crawl-delay") => Field::CrawlDelay,
         11 if is(b"clean-param") => Field::CleanParam,
         12 if is(b"request-rate") => Field::RequestRate,
+        13 if is(b"content-usage") => Field::ContentUsage,
+        14 if is(b"content-signal") => Field::ContentSignal,
         _ => Field::Other,
     }
 }

@@ -6,12 +6,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memchr::memchr;
-
 use super::{
     Dialect, RobotRules, Rule,
     dialect::HostUse,
-    field::{Field, lines},
+    field::Field,
     host,
     names::{Name, value},
     parsed::{Extra, GroupLines, ParsedFile},
@@ -168,16 +166,7 @@ impl RobotsTxt {
 
     /// Returns the URLs of all `License` lines (RSL 1.0) in file order.
     pub fn licenses(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        // No dialect defines the `License` field, so the parser does not store its lines.
-        let lines = lines(&self.inner.parsed.text, self.inner.dialect.lines);
-        lines.filter_map(|line| {
-            let text = line.before_comment().trim_ascii();
-            let (key, value) = text.split_at(memchr(b':', text)?);
-            key.trim_ascii()
-                .eq_ignore_ascii_case(b"license")
-                .then(|| String::from_utf8_lossy(value.get(1..).unwrap_or_default().trim_ascii()))
-                .filter(|value| !value.is_empty())
-        })
+        self.values(Field::License)
     }
 
     /// Returns the value of the `Host` line.

@@ -240,7 +240,15 @@ impl<'t> Parser<'t> {
             group,
             agents,
         });
-        self.end_listing(AgentsEnd::KnownField);
+        self.end_listing(if field.is_extension() {
+            AgentsEnd::AnyField
+        } else {
+            AgentsEnd::KnownField
+        });
+        // Content-Usage is a rule of its group (draft-ietf-aipref-attach-05 §3).
+        if field == Field::ContentUsage && self.dialect.usage_is_rule() {
+            self.listing = false;
+        }
     }
 
     /// Ends the list of agents if a field of this kind ends the list in the dialect.

@@ -68,6 +68,11 @@ impl<'f> Rule<'f> {
         self.path
     }
 
+    /// Returns `true` if the rule matches every path.
+    pub(super) fn is_root(&self) -> bool {
+        matches!(self.path, b"/" | b"/*" | b"*")
+    }
+
     /// Returns `true` if the rule is not written in the file but implied by a `Host` line.
     #[must_use]
     pub const fn is_implied(&self) -> bool {

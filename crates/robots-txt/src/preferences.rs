@@ -4,9 +4,9 @@
 //! draft-ietf-aipref-vocab. A line that starts with a path applies only below that path; as with
 //! rules, the longest matching path takes precedence.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
-use super::{Dialect, RobotsTxt};
+use super::{Dialect, RobotRules, RobotsTxt, field::Field, write::name};
 
 /// The maximum number of comparisons, per group, of paths in one file with paths in the other file.
 const MAX_COMPARISONS: usize = 100_000;
@@ -59,28 +59,93 @@ impl Vocabulary {
                 ("ai-train", YES_NO),
                 ("use", &["immediate", "reference", "full"]),
             ],
-            Self::Usage => &[
-                ("train-ai", Y_N),
-                ("search", Y_N),
-                ("ai-use", Y_N),
-                // These words are from earlier drafts and still supported.
-                ("train-genai", Y_N),
-                ("bots", Y_N),
-            ],
+            Self::Usage => &[("train-ai", Y_N), ("search", Y_N), ("ai-use", Y_N)],
         }
     }
+}
+
+/// Labels of `Content-Usage` that a version of draft-ietf-aipref-vocab dropped, with the number and
+/// date of this version.
+const DROPPED: [(&str, &str); 8] = [
+    ("tdm", "02 of 2025-07-21"),
+    ("ai", "02 of 2025-07-21"),
+    ("genai", "02 of 2025-07-21"),
+    ("inference", "02 of 2025-07-21"),
+    ("all", "03 of 2025-09-05"),
+    ("train-genai", "04 of 2025-10-28"),
+    ("bots", "05 of 2025-12-01"),
+    ("ai-output", "05 of 2025-12-01"),
+];
+
+/// Returns the draft that dropped a label of `Content-Usage`.
+#[must_use]
+pub fn dropped_label(label: &str) -> Option<String> {
+    let (_, version) = DROPPED.iter().find(|(dropped, _)| *dropped == label)?;
+    Some(format!("draft-ietf-aipref-vocab-{version}"))
+}
+
+/// A line of robots.txt about the use of pages.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct UseLine<'f> {
+    /// The number of the line, counted from 1.
+    pub line: usize,
+    /// `Content-Usage` or `Content-Signal`.
+    pub field: &'static str,
+    /// The list of preferences, without the path.
+    pub list: Cow<'f, str>,
+}
+
+impl RobotRules {
+    /// Returns the `Content-Usage` and `Content-Signal` lines for a URL that the robot may fetch.
+    ///
+    /// Of the `Content-Usage` lines in the robot's groups, those with the longest matching path
+    /// apply (draft-ietf-aipref-attach-05 §3.1). `Content-Signal` lines before the first group
+    /// apply to all robots.
+    #[must_use]
+    pub fn use_lines(&self, url: &str) -> Vec<UseLine<'_>> {
+        let mut longest = 0;
+        let mut lines = Vec::new();
+        for (field, group, line, value) in self.lines_of_use() {
+            let (path, list) = split_path(value);
+            let length = match field {
+                Field::ContentUsage if group.is_none() => continue,
+                Field::ContentUsage => match self.path_length(path, url) {
+                    Some(length) => length,
+                    None => continue,
+                },
+                _ => 0,
+            };
+            longest = longest.max(length);
+            let line = UseLine {
+                line,
+                field: name(field),
+                list: String::from_utf8_lossy(list),
+            };
+            lines.push((field, length, line));
+        }
+        lines.retain(|(field, length, _)| *field != Field::ContentUsage || *length == longest);
+        lines.into_iter().map(|(_, _, line)| line).collect()
+    }
+}
+
+/// Splits a line into its path, which may be empty, and its list.
+fn split_path(value: &[u8]) -> (&[u8], &[u8]) {
+    let value = value.trim_ascii();
+    let end = match value {
+        [b'/', ..] => value
+            .iter()
+            .position(u8::is_ascii_whitespace)
+            .unwrap_or(value.len()),
+        _ => 0,
+    };
+    value.split_at_checked(end).unwrap_or((b"", value))
 }
 
 impl<'t> PreferenceLine<'t> {
     /// Parses the value of a `Content-Signal` or `Content-Usage` line.
     pub(super) fn read(value: &'t [u8]) -> Self {
-        let value = value.trim_ascii();
-        let blank = value.iter().position(u8::is_ascii_whitespace);
-        let end = match value {
-            [b'/', ..] => blank.unwrap_or(value.len()),
-            _ => 0,
-        };
-        let (path, list) = value.split_at_checked(end).unwrap_or((b"", value));
+        let (path, list) = split_path(value);
         let mut is_quoted = false;
         let members = list.split(|octet| {
             // A string in a structured field may contain commas (RFC 9651 §3.3.3).
@@ -311,7 +376,7 @@ fn has_wildcards(path: &[u8]) -> bool {
 }
 
 /// Returns the literal prefix of a path with wildcards.
-fn literal(path: &[u8]) -> &[u8] {
+pub(super) fn literal(path: &[u8]) -> &[u8] {
     let path = path.strip_suffix(b"$").unwrap_or(path);
     path.split(|octet| *octet == b'*')
         .next()

@@ -6,6 +6,12 @@ use super::dialect::{
 };
 
 impl Dialect {
+    /// Returns `true` if `Content-Usage` lines end the list of a group's robots, as in the draft
+    /// that updates RFC 9309. Google's own parser ignores such lines.
+    pub(super) fn usage_is_rule(&self) -> bool {
+        self.agents_end == AgentsEnd::Rule && self.lines == LineReading::Standard
+    }
+
     /// All preset dialects.
     pub(super) const PRESETS: [Self; 10] = [
         Self::rfc9309(),

@@ -10,8 +10,9 @@ use super::{
     index::Decision,
     names::{is_any, value},
     parsed::Extra,
+    pattern::{PathPattern, matches},
     request_rate::{crawl_delay, whole_crawl_delay},
-    selection::{OwnGroups, Selection},
+    selection::{OwnGroups, Selection, is_for_any},
     target::{SplitUrl, is_robots_txt, target},
 };
 
@@ -134,6 +135,43 @@ impl RobotRules {
         let agents = parsed.agents.get(line.agents.clone()).unwrap_or_default();
         let mut values = agents.iter().map(|agent| parsed.octets(agent.value));
         values.any(is_meant)
+    }
+
+    /// Returns the fields, groups, line numbers and values of the robot's lines about the use of
+    /// pages.
+    pub(super) fn lines_of_use(
+        &self,
+    ) -> impl Iterator<Item = (Field, Option<usize>, usize, &[u8])> {
+        let inner = &self.file.inner;
+        let applies = move |group: usize| match self.own() {
+            Some(own) => own.names(group),
+            None => {
+                let group = inner.parsed.groups.get(group);
+                group.is_some_and(|group| is_for_any(&inner.parsed, &inner.dialect, group))
+            }
+        };
+        let is_about_use =
+            |extra: &&Extra| matches!(extra.field, Field::ContentUsage | Field::ContentSignal);
+        let lines = inner.parsed.extras.iter().filter(is_about_use);
+        lines
+            .filter(move |extra| extra.group.is_none_or(applies))
+            .map(|extra| {
+                (
+                    extra.field,
+                    extra.group,
+                    extra.line as usize,
+                    self.file.octets(extra),
+                )
+            })
+    }
+
+    /// Returns the length of a path that matches a URL, as for rules.
+    pub(super) fn path_length(&self, path: &[u8], url: &str) -> Option<usize> {
+        let dialect = self.file.dialect();
+        let pattern = PathPattern::new(path, dialect)?;
+        let target = target(url, dialect.escapes)?;
+        let texts = pattern.texts.iter().map(AsRef::as_ref);
+        matches(texts, pattern.ends, &target).then_some(pattern.length)
     }
 
     /// Returns `true` if a URL may be fetched regardless of the rules.

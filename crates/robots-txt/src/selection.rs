@@ -194,7 +194,7 @@ fn is_about(parsed: &ParsedFile, group: &GroupLines, name: &Name<'_>) -> bool {
     agents.any(|agent| name.is_meant_by(parsed.octets(agent.value)))
 }
 
-fn is_for_any(parsed: &ParsedFile, dialect: &Dialect, group: &GroupLines) -> bool {
+pub(super) fn is_for_any(parsed: &ParsedFile, dialect: &Dialect, group: &GroupLines) -> bool {
     let mut agents = parsed.agents_of(group).iter();
     let is_for_any = |agent: &Agent| {
         let written = parsed.octets(agent.value);

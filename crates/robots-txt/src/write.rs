@@ -4,13 +4,9 @@ use std::fmt;
 
 use super::{
     RobotsTxt,
-    field::{self, Content, Field},
+    field::Field,
     written::{Path, Text},
 };
-
-/// Fields that are written although no dialect defines them, because they restrict the use of
-/// pages.
-const KEPT: [&str; 4] = ["Content-Signal", "Content-Usage", "License", "Visit-time"];
 
 /// A line of a robots.txt file that is being written.
 struct Line<'f> {
@@ -28,8 +24,6 @@ enum Section {
     Group(usize),
     /// The line does not belong to any group.
     Outside,
-    /// The line belongs to the same section as the previous line.
-    Anywhere,
 }
 
 /// Writes a robots.txt file with the same meaning in the same dialect.
@@ -53,16 +47,14 @@ enum Section {
 impl fmt::Display for RobotsTxt {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = self.lines_read();
-        lines.extend(self.lines_kept());
         lines.sort_by_key(|line| line.number);
         let mut before: Option<Section> = None;
         for line in &lines {
-            let is_elsewhere = line.section != Section::Anywhere && before != Some(line.section);
-            if is_elsewhere && before.is_some() {
+            if before
+                .replace(line.section)
+                .is_some_and(|before| before != line.section)
+            {
                 writeln!(formatter)?;
-            }
-            if before.is_none() || line.section != Section::Anywhere {
-                before = Some(line.section);
             }
             line.fmt(formatter)?;
         }
@@ -104,31 +96,9 @@ impl RobotsTxt {
         }));
         lines
     }
-
-    fn lines_kept(&self) -> impl Iterator<Item = Line<'_>> {
-        let reading = self.inner.dialect.lines;
-        field::lines(self.as_bytes(), reading).filter_map(move |line| {
-            match field::read(line, reading) {
-                Content::Field(Field::Other, _) | Content::Nothing => {}
-                Content::Blank | Content::Field(..) => return None,
-            }
-            let text = line.before_comment();
-            let colon = memchr::memchr(b':', text)?;
-            let (key, value) = text.split_at_checked(colon)?;
-            let key = key.trim_ascii();
-            let is_key = |known: &&str| key.eq_ignore_ascii_case(known.as_bytes());
-            Some(Line {
-                number: line.number,
-                field: KEPT.into_iter().find(is_key)?,
-                value: value.get(1..).unwrap_or_default().trim_ascii(),
-                is_path: false,
-                section: Section::Anywhere,
-            })
-        })
-    }
 }
 
-const fn name(field: Field) -> &'static str {
+pub(super) const fn name(field: Field) -> &'static str {
     match field {
         Field::UserAgent => "User-agent",
         Field::Allow => "Allow",
@@ -138,6 +108,10 @@ const fn name(field: Field) -> &'static str {
         Field::Sitemap => "Sitemap",
         Field::Host => "Host",
         Field::CleanParam => "Clean-param",
+        Field::ContentSignal => "Content-Signal",
+        Field::ContentUsage => "Content-Usage",
+        Field::License => "License",
+        Field::VisitTime => "Visit-time",
         // The parser does not store lines with unknown fields; a `Comment` line would have no
         // effect.
         Field::Other => "Comment",

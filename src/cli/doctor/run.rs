@@ -7,7 +7,9 @@ use serde_json::json;
 use crate::alerts::Alert;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loaded};
+use crate::detect::SharedDetector;
 use crate::policy::Policy;
+use crate::robots_file::lint;
 
 use super::{
     super::{
@@ -19,7 +21,7 @@ use super::{
         serve_settings,
     },
     agents::agents,
-    check::{Check, Subject},
+    check::{Check, Subject, sites},
     database::database,
     front::{FrontChecks, front},
     heaven::heaven_checks,
@@ -53,6 +55,13 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
         checks.extend(agents(&subject, url).await);
     } else {
         if args.front.is_none() {
+            // An application that uses only the file's rules needs no upstream.
+            if let Err(error) = serve_settings::has_site(cli, &flags(args), &loaded) {
+                checks.push(Check::warning(
+                    "upstream",
+                    format!("serve cannot start: {error}"),
+                ));
+            }
             checks.extend(all(&subject, args.offline).await?);
         }
         asked = front(&subject, args).await?;
@@ -80,12 +89,15 @@ fn refused(error: anyhow::Error, as_json: bool) -> anyhow::Result<ExitCode> {
 
 /// Loads the settings as `serve` would with the same flags.
 fn loaded(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<Loaded> {
-    let flags = ServeArgs {
+    serve_settings::load(cli, &flags(args))
+}
+
+fn flags(args: &DoctorArgs) -> ServeArgs {
+    ServeArgs {
         listen: args.listen.clone(),
         upstream: args.upstream.clone(),
         demo: false,
-    };
-    serve_settings::load(cli, &flags)
+    }
 }
 
 /// Runs all checks except the configuration check, in the order of the output.
@@ -100,6 +112,7 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
         site_robot_checks(subject, offline).await,
         access_log(subject),
         robots_txt(subject).await,
+        robots_txt_lines(subject).await,
         licensing_checks(subject, offline).await,
         database(subject).await?,
         rules(subject).await,
@@ -171,6 +184,40 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
         .into_iter()
         .chain(upstream)
         .collect()
+}
+
+/// The maximum number of warnings about a robots.txt file.
+const MAX_LINES: usize = 5;
+
+/// Returns warnings about the lines of each site's robots.txt that robots interpret differently
+/// than intended.
+async fn robots_txt_lines(subject: &Subject<'_>) -> Vec<Check> {
+    let Ok(detector) = context::detector(subject.loaded).await else {
+        // The database check reports the error.
+        return Vec::new();
+    };
+    let detector = SharedDetector::new(detector);
+    let mut checks = Vec::new();
+    for site in sites(subject.loaded) {
+        let name = site.label("robots.txt");
+        // The configuration check reports errors.
+        let Ok(served) = app::active_robots_txt(&site.loaded, &detector).await else {
+            continue;
+        };
+        let files = served.files().load();
+        for (host, file) in files.iter() {
+            let of_host = host.map_or_else(String::new, |host| format!(" of {host}"));
+            let found = lint(file, detector.load().robots());
+            for warning in found.iter().take(MAX_LINES) {
+                checks.push(Check::warning(&name, format!("{warning}{of_host}")));
+            }
+            if let more @ 1.. = found.len().saturating_sub(MAX_LINES) {
+                let text = format!("{more} more lines{of_host} are listed by robots-txt lint");
+                checks.push(Check::warning(&name, text));
+            }
+        }
+    }
+    checks
 }
 
 /// Checks that alert receivers accepted the most recent message, without sending a message.

@@ -263,6 +263,7 @@ impl LogReport<'_> {
         (folders.id, folders.title) = ("folders", "Most requested folders");
         all.push(folders);
         all.push(sections::pages(&counter.pages, top, self.robots_txt));
+        all.extend(self.robots_txt.map(|file| sections::robots_txt(file, top)));
         all.push(Box::pin(self.decisions(counter)).await?);
         Ok(Some(Report {
             title: "Visitors of the site",

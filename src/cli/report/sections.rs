@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::log_report::{Counter, Findings, Hour, Pages, PeopleCounter, REASONS};
-use crate::robots_txt::RobotsTxt;
+use crate::robots_txt::{RobotsTxt, Warning};
 use crate::store::AddressNetwork;
 use crate::summary::{Count, Row, Rows, Summary as _};
 use crate::suspicion::moment;
@@ -128,6 +128,19 @@ pub(super) fn load(hours: &BTreeMap<i64, Hour>) -> Vec<Section> {
 }
 
 /// Returns the table of the most requested pages.
+/// Lists the lines of robots.txt that robots interpret differently than intended.
+pub(super) fn robots_txt(file: &RobotsTxt, top: usize) -> Section {
+    let warnings = file.warnings();
+    let line =
+        |warning: &Warning| vec![Cell::Number(warning.line as u64), Cell::text(&warning.text)];
+    let about = "Lines of robots.txt that robots interpret differently than probably intended.";
+    let mut section = Section::new("warnings", "Warnings about robots.txt", about.to_owned())
+        .with_columns(&["line", "warning"])
+        .with_rows(warnings.iter().take(top).map(line));
+    section.more = warnings.len().saturating_sub(top);
+    section
+}
+
 pub(super) fn pages(pages: &Pages, top: usize, robots_txt: Option<&RobotsTxt>) -> Section {
     let (counts, all) = pages.top(top);
     let more = all - counts.len();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::preferences::PreferencesArgs;
 use crate::robots_txt::Dialect;
 
 /// Subcommands of the `robots-txt` command.
@@ -25,6 +26,19 @@ Example: robot-detection robots-txt lint robots.txt
 Example: curl -s https://shop.example/robots.txt | robot-detection robots-txt lint --dialect google"
     )]
     Lint(LintArgs),
+    /// Print a robots.txt file in its standard spelling, without comments and ignored lines
+    #[command(
+        after_help = "Example: robot-detection robots-txt fmt --inherit robots.txt > robots.new"
+    )]
+    Fmt(FmtArgs),
+    /// Show which preferences about AI training and other uses apply to a page, and which line decides
+    #[command(
+        after_help = "Where the sources contradict each other, the stricter one is shown. Nothing is enforced.
+
+Example: robot-detection robots-txt preferences https://news.example/a --robot GPTBot
+Example: robot-detection robots-txt preferences /a --robot GPTBot --file robots.txt --header 'Content-Usage: train-ai=n'"
+    )]
+    Preferences(PreferencesArgs),
     /// Evaluate queries from other programs: read one JSON object per line, and print one per line
     #[command(after_help = eval_help())]
     Eval,
@@ -63,6 +77,20 @@ pub(in crate::cli) struct LintArgs {
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// Arguments of the `robots-txt fmt` command.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct FmtArgs {
+    /// robots.txt file; `-` reads standard input [default: standard input]
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// Keep the file as it is, and add the rules for all robots to each group that lost-rules
+    /// warnings are about
+    #[arg(long)]
+    pub(super) inherit: bool,
+    #[arg(long, value_name = "DIALECT", default_value_t, help = dialects("robots.txt dialect"))]
+    pub(super) dialect: Dialect,
 }
 
 /// Returns the help text of a dialect argument.

@@ -6,6 +6,7 @@
 mod args;
 mod eval;
 mod evaluator;
+mod preferences;
 mod question;
 mod run;
 

@@ -1,6 +1,6 @@
 //! Runs a `robots-txt` command.
 
-use std::collections::HashSet;
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -8,18 +8,22 @@ use serde_json::{Value, json};
 
 use super::{
     RobotsTxtCommand,
-    args::{CheckArgs, LintArgs},
+    args::{CheckArgs, FmtArgs, LintArgs},
     eval,
+    preferences::preferences,
 };
 use crate::cli::output::WrongUsage;
 use crate::cli::{Cli, context, input, output};
 use crate::registry::{Robot, bundled};
+use crate::robots_file;
 use crate::robots_txt::{Dialect, Naming, Permission, RobotRules, RobotsTxt, Warning, WarningKind};
 
 pub(in crate::cli) fn run(cli: &Cli, command: &RobotsTxtCommand) -> anyhow::Result<ExitCode> {
     match command {
         RobotsTxtCommand::Check(args) => check(args),
         RobotsTxtCommand::Lint(args) => lint(cli, args),
+        RobotsTxtCommand::Fmt(args) => fmt(args),
+        RobotsTxtCommand::Preferences(args) => preferences(args),
         RobotsTxtCommand::Eval => eval::run(),
     }
 }
@@ -33,7 +37,7 @@ fn name(file: Option<&Path>) -> String {
 }
 
 /// Reads a robots.txt file; `None` means standard input.
-fn read(file: Option<&Path>) -> Result<Vec<u8>, WrongUsage> {
+pub(super) fn read(file: Option<&Path>) -> Result<Vec<u8>, WrongUsage> {
     input::read(
         or_standard_input(file),
         MAX_BYTES,
@@ -66,6 +70,23 @@ fn lint(cli: &Cli, args: &LintArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
+fn fmt(args: &FmtArgs) -> anyhow::Result<ExitCode> {
+    let file = RobotsTxt::parse(&read(args.file.as_deref())?, args.dialect);
+    let text = if args.inherit {
+        file.inherited()
+    } else {
+        file.to_string().into_bytes()
+    };
+    if std::io::stdout().is_terminal() {
+        let text = String::from_utf8_lossy(&text);
+        text.lines()
+            .try_for_each(|line| output::line(&output::clean(line)))?;
+    } else {
+        output::text(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Returns the warnings about a file, except warnings about the names of robots in the registry.
 fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     let warnings = file.warnings();
@@ -76,11 +97,7 @@ fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     }
     // A file can be checked even if the configuration is missing or invalid.
     let robots = robots(cli).unwrap_or_else(|_| bundled().robots);
-    let tokens = robots
-        .iter()
-        .filter_map(|robot| Some(robot.token().ok()?.as_str()));
-    let tokens: HashSet<String> = tokens.map(str::to_ascii_lowercase).collect();
-    file.warnings_except(|name| tokens.contains(&name.to_ascii_lowercase()))
+    robots_file::lint(file, &robots)
 }
 
 /// Returns the robots in the database, or the bundled robots.

@@ -8,7 +8,7 @@ use http::HeaderName;
 use crate::config::section::section;
 use crate::config::types::{
     DatabaseUrl, HeavenSource, Lines, Mode, OpenTo, OwnPath, ParityAction, RegistryUrl, Resolver,
-    RobotsTxtSource, SuspectAction,
+    RobotsTxtSource, SuspectAction, TrainingTerms,
 };
 use crate::detect::Verdict;
 use crate::policy::{EnforcementMode, Refusal, Spoofed};
@@ -92,6 +92,9 @@ section! {
     /// Whether to serve /.well-known/tdmrep.json, which reserves text and data mining rights for
     /// paths
     tdmrep: bool = "false";
+    /// Whether AI training is permitted: unstated, or reserved (it is not; robots.txt, response
+    /// headers, tdmrep.json and the RSL document say so)
+    training: TrainingTerms = "unstated";
 }
 
 section! {
@@ -167,6 +170,9 @@ section! {
     /// Whether Crawl-delay is enforced for each robot, across all of its addresses: off, report
     /// (violations are counted, but the requests pass), or on (status 429 with Retry-After)
     enforce_crawl_delay: EnforcementMode = "report";
+    /// Whether the group __usage_ai-training of robots.txt is enforced for robots whose operators
+    /// document AI training as their only purpose: off, report, or on (as robots_txt.enforce)
+    enforce_usage: EnforcementMode = "report";
 }
 
 section! {

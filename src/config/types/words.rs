@@ -75,6 +75,16 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
+    /// Whether a site permits AI training.
+    pub enum TrainingTerms {
+        /// Only other settings state it.
+        Unstated = "unstated",
+        /// It is not permitted.
+        Reserved = "reserved",
+    }
+}
+
+robot_detection_layer::words! {
     /// The behaviour of a front proxy while the decision endpoint does not respond.
     pub enum FailMode {
         /// The proxy refuses requests.
@@ -124,6 +134,7 @@ macro_rules! words {
 
 words! {
     Mode: "mode";
+    TrainingTerms: "statement";
     RobotsTxtSource: "source of robots.txt";
     EnforcementMode: "mode";
     Refusal: "refusal";

@@ -62,9 +62,9 @@ fn refused_robots_can_still_read_the_terms() {
         assert_eq!(
             entries,
             json!([
-                {"location": "/", "tdm-reservation": 1},
                 {"location": "/archive/", "tdm-reservation": 1,
                  "tdm-policy": "https://www.example.com/tdm.json"},
+                {"location": "/", "tdm-reservation": 1},
             ])
         );
         let robots = server.get("/robots.txt", user_agent).text();

@@ -94,7 +94,7 @@ fn the_served_documents_are_consistent_and_readable_by_refused_robots() {
         "{text}"
     );
     assert!(
-        text.contains("Content-Signal: search=yes, ai-train=no\n"),
+        text.contains("Content-Signal: ai-train=no, search=yes\n"),
         "{text}"
     );
     assert!(
@@ -140,9 +140,9 @@ fn doctor_finds_inconsistencies() {
     assert_eq!(code, Some(0), "{told}");
     for (from, to, expected) in [
         (
-            "content_usage = [\"train-ai=n, search=y\"]",
+            "content_usage = [\"search=y\"]",
             "content_usage = [\"train-ai=y, search=y\"]",
-            "robots_txt.content_usage says train-ai=y, but",
+            "Content-Usage says train-ai=y, but",
         ),
         (
             "TDM-Reservation = \"1\"",
@@ -152,7 +152,7 @@ fn doctor_finds_inconsistencies() {
         (
             "prohibits = [\"ai-train\"]",
             "tdm_reservation = false",
-            "/.well-known/tdmrep.json says tdm-reservation 0",
+            "tdmrep.json rule 1 says tdm-reservation 0",
         ),
     ] {
         let changed = text.replacen(from, to, 1);

@@ -12,8 +12,9 @@ use super::super::{
 use super::violations::seconds;
 use robot_detection_layer::detect::{Claim, Detector, Listed};
 use robot_detection_layer::policy::{Enforcer, Request};
-use robot_detection_operations::decisions::DecisionView;
+use robot_detection_operations::{decisions::DecisionView, preferences::PreferencesView};
 use robot_detection_robots_txt::{RobotRules, RobotsTxt};
+use robot_detection_site_robot::licensing::PageSources;
 
 /// Maximum length in bytes of the robot, URL or host to check.
 const MAX_BYTES: usize = 16 * 1024;
@@ -43,6 +44,8 @@ pub(in super::super) struct CheckResult {
     pub(super) url: String,
     /// Verdict of robots.txt; `None` if no robots.txt applies.
     pub(super) robots_txt: Option<VerdictView>,
+    /// Preferences about the use of the page, from robots.txt and the headers of all its visitors.
+    pub(super) preferences: PreferencesView,
     #[serde(flatten)]
     pub(super) decided: DecisionView,
 }
@@ -92,7 +95,18 @@ pub(super) fn check(
     };
     let files = of.enforcer.files().load();
     let file = files.get(host);
+    let policy = of.policy.load();
+    let tags = policy.tags(&request, None).rules;
+    let lines = tags.iter().flat_map(|tag| tag.response_headers().iter());
+    let sources = PageSources {
+        robots_txt: file,
+        headers: lines
+            .filter_map(|(name, value)| Some(("", name.as_str(), value.to_str().ok()?)))
+            .collect(),
+        ..PageSources::default()
+    };
     Ok(CheckResult {
+        preferences: PreferencesView::new(&sources, who.token(robot), &target),
         robot: robot.to_owned(),
         taken_for: who.sentence(),
         host: host.map(str::to_owned),
@@ -148,6 +162,17 @@ impl<'d> RobotName<'d> {
             Self::Name if text.contains([' ', '/']) => file.for_header(text),
             Self::Name => file.for_robot(text),
         }
+    }
+
+    /// Returns the robot's name in robots.txt.
+    fn token<'t>(&'t self, text: &'t str) -> &'t str {
+        let Self::Claim(claim) = self else {
+            return text;
+        };
+        let token = claim
+            .robot()
+            .and_then(|robot| robot.product_token.as_deref());
+        token.unwrap_or(text)
     }
 
     fn sentence(&self) -> String {

@@ -1,13 +1,12 @@
 //! The robots.txt files in force, and the lines in these files.
 
-use std::collections::HashSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::policy::RobotsFiles;
 use robot_detection_robots_txt::{RobotsTxt, Warning};
+use robot_detection_store::robots_file::lint;
 
 /// Maximum number of lines shown on a page; a robots.txt may have tens of thousands of lines.
 const MAX_LINES: usize = 1_000;
@@ -42,13 +41,7 @@ impl WarningView {
             line: warning.line,
             text: warning.text.clone(),
         };
-        let tokens = detector.robots().iter();
-        let tokens = tokens.filter_map(|robot| robot.token().ok());
-        let tokens: HashSet<String> = tokens
-            .map(|token| token.as_str().to_ascii_lowercase())
-            .collect();
-        let is_name = |name: &str| tokens.contains(&name.to_ascii_lowercase());
-        file.warnings_except(is_name).iter().map(view).collect()
+        lint(file, detector.robots()).iter().map(view).collect()
     }
 }
 

@@ -166,6 +166,14 @@ impl LayerBuilder {
         self
     }
 
+    /// Sets how preferences about AI training are enforced; by default, violations are only
+    /// reported.
+    #[must_use]
+    pub fn enforce_usage(mut self, mode: EnforcementMode) -> Self {
+        self.enforcement = self.enforcement.usage(mode);
+        self
+    }
+
     /// Sets the request header that sends the robot's ID to an upstream; by default, no ID is sent.
     ///
     /// See [`RobotDetectionLayer::identification_header`].

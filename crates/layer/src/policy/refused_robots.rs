@@ -43,6 +43,12 @@ impl RefusedRobots {
         self
     }
 
+    /// Returns `true` if all robots with a purpose are refused.
+    #[must_use]
+    pub fn has_purpose(&self, purpose: Purpose) -> bool {
+        self.purposes.contains(&purpose)
+    }
+
     /// Returns `true` if no robots are refused.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -86,10 +86,13 @@ impl ResponseHeaders {
         Ok((!headers.lines.is_empty()).then_some(headers))
     }
 
-    /// Creates an `X-Robots-Tag` header from a value. Errors contain the reason.
-    pub(super) fn tag(value: &str) -> Result<Self, String> {
+    /// Creates an `X-Robots-Tag` header from a value, and further headers. Errors contain the key
+    /// of the setting and the reason.
+    pub(super) fn tag(value: &str, lines: &[(String, String)]) -> Result<Self, InvalidCondition> {
+        let more = Self::new(Action::Pass, lines)?.unwrap_or_default();
         let mut headers = Self::default();
-        headers.add_tag(value)?;
+        headers.add_tag(value).map_err(|reason| ("value", reason))?;
+        headers.lines.extend(more.lines);
         Ok(headers)
     }
 

@@ -51,6 +51,8 @@ pub struct TagRule {
 #[must_use]
 pub struct TagRuleBuilder {
     value: String,
+    /// Other headers that the rule sets.
+    lines: Vec<(String, String)>,
     origin: String,
     when: When,
 }
@@ -77,6 +79,7 @@ impl TagRule {
     pub fn builder(value: impl Into<String>) -> TagRuleBuilder {
         TagRuleBuilder {
             value: value.into(),
+            lines: Vec::new(),
             origin: String::new(),
             when: When::new(),
         }
@@ -152,6 +155,12 @@ impl TagRuleBuilder {
         self
     }
 
+    /// Sets another response header, as [`RuleBuilder::response_header`](super::RuleBuilder) does.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.lines.push((name.into(), value.into()));
+        self
+    }
+
     /// Adds conditions, replacing conditions of the same type. By default, a tag rule matches all
     /// responses.
     pub fn when(mut self, when: When) -> Self {
@@ -167,8 +176,7 @@ impl TagRuleBuilder {
             key,
             reason,
         };
-        let headers =
-            ResponseHeaders::tag(&self.value).map_err(|reason| refuse(("value", reason)))?;
+        let headers = ResponseHeaders::tag(&self.value, &self.lines).map_err(refuse)?;
         let (mut scope, shown) = self.when.build().map_err(refuse)?;
         scope.places = places.clone();
         Ok(TagRule {

@@ -103,6 +103,8 @@ pub use regex::compile_regex;
 pub use robot::{Exclusion, InvalidSource};
 pub use robot::{Robot, Source, Status};
 #[doc(hidden)]
+pub use text::is_invisible;
+#[doc(hidden)]
 pub use truncation::{ends_mid_line, missing_last_fields};
 #[doc(hidden)]
 pub use useragent::{NoPattern, normalise};

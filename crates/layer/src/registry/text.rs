@@ -207,13 +207,15 @@ fn entity(text: &str) -> Option<(char, &str)> {
     Some((c, rest))
 }
 
-/// Returns `true` for control characters and text direction characters, which are not allowed in
-/// fields.
-fn is_invisible(c: char) -> bool {
-    // Direction marks could disguise a name as another name.
+/// Returns `true` for control characters, invisible characters and characters that change the
+/// direction of text, which could disguise a name as another name or change the order of a line.
+#[doc(hidden)]
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

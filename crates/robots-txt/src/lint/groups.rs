@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{AgentsEnd, Dialect, EmptyPath, Grouping, Naming};
+use crate::{AgentsEnd, Dialect, EmptyPath, Grouping, Naming, preferences::Vocabulary};
 
 use super::{
     WarningKind,
@@ -33,7 +33,27 @@ struct Group<'t> {
     rules: Vec<WrittenRule<'t>>,
     /// Whether the next `User-agent` line belongs to the current group.
     is_listing: bool,
+    /// What is between the previous `User-agent` line and the current line.
+    gap: Gap,
+    /// The number of agents before the last gap between two `User-agent` lines, and the gap.
+    split: Option<(usize, Gap)>,
 }
+
+/// The lines between two `User-agent` lines of a group, which suggest that two groups are intended.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Gap {
+    None,
+    /// A comment, or a field that does not belong to a group.
+    Comment,
+    /// A blank line.
+    Blank,
+    /// A line that belongs to a group but does not end the list of robots, such as `Crawl-delay`.
+    Field,
+}
+
+/// Search engines' robots, which sites rarely close together with others.
+const SEARCH: &str = "applebot baiduspider bingbot duckduckbot googlebot googlebot-image \
+                      googlebot-news msnbot seznambot slurp yandex yandexbot";
 
 impl<'t> Groups<'t> {
     pub(super) fn new(dialect: &'t Dialect) -> Self {
@@ -49,6 +69,14 @@ impl<'t> Groups<'t> {
 
     pub(super) fn agent(&mut self, value: &[u8], line: usize, warnings: &mut Warnings) {
         if !self.open.as_ref().is_some_and(|group| group.is_listing) {
+            if let Some(group) = &self.open
+                && group.rules.is_empty()
+                && self.dialect.usage_is_rule()
+            {
+                warnings.add(group.line, WarningKind::EmptyGroup, || {
+                    format!("robots that do not support Content-Usage, such as Google's, also apply the rules below line {line} to this group; add Allow: / to it")
+                });
+            }
             self.close(warnings);
         }
         self.has_agent = true;
@@ -60,7 +88,13 @@ impl<'t> Groups<'t> {
             agents: Vec::new(),
             rules: Vec::new(),
             is_listing: true,
+            gap: Gap::None,
+            split: None,
         });
+        if group.gap != Gap::None && !group.agents.is_empty() {
+            group.split = Some((group.agents.len(), group.gap));
+        }
+        group.gap = Gap::None;
         group.agents.push((name, line));
     }
 
@@ -81,6 +115,7 @@ impl<'t> Groups<'t> {
             self.orphan(line, warnings);
         }
         self.other(true);
+        self.gap(Gap::Field);
     }
 
     /// Checks a field that does not belong to a group.
@@ -93,6 +128,26 @@ impl<'t> Groups<'t> {
         if let Some(group) = &mut self.open {
             group.is_listing &= !ends;
         }
+        self.gap(Gap::Comment);
+    }
+
+    /// Checks a line about the use of pages, which belongs to a group.
+    pub(super) fn preferences(&mut self, words: Vocabulary) {
+        self.other(false);
+        self.gap(Gap::Field);
+        if let Some(group) = &mut self.open {
+            group.is_listing &= words != Vocabulary::Usage || !self.dialect.usage_is_rule();
+        }
+    }
+
+    pub(super) fn comment(&mut self) {
+        self.gap(Gap::Comment);
+    }
+
+    fn gap(&mut self, gap: Gap) {
+        if let Some(group) = &mut self.open {
+            group.gap = group.gap.max(gap);
+        }
     }
 
     pub(super) fn blank(&mut self, line: usize, warnings: &mut Warnings) {
@@ -102,6 +157,7 @@ impl<'t> Groups<'t> {
             self.ended_by_blank = Some((line, group.line));
             self.close(warnings);
         }
+        self.gap(Gap::Blank);
     }
 
     /// Ends the current group, and checks its names and rules.
@@ -115,6 +171,7 @@ impl<'t> Groups<'t> {
                 useless_disallow(rule.line, warnings);
             }
         }
+        empty_group(&group, warnings);
         compare(group.rules, self.dialect, warnings);
         // Sort, so that equal names are adjacent and the earliest line comes first.
         let mut names: Vec<&(Vec<u8>, usize)> = group.agents.iter().collect();
@@ -190,5 +247,41 @@ impl<'t> Groups<'t> {
             _ => value,
         };
         value.to_ascii_lowercase()
+    }
+}
+
+/// Adds a warning if robots without rules of their own are closed by the rules below a gap.
+fn empty_group(group: &Group<'_>, warnings: &mut Warnings) {
+    let closing = group
+        .rules
+        .iter()
+        .find(|rule| !rule.is_allow && !rule.path.is_empty());
+    let (Some((place, gap)), Some(closing)) = (group.split, closing) else {
+        return;
+    };
+    let (before, after) = group.agents.split_at_checked(place).unwrap_or_default();
+    let has = |agents: &[(Vec<u8>, usize)], names: &str| {
+        let is_in = |name: &[u8]| names.split(' ').any(|known| known.as_bytes() == name);
+        agents.iter().any(|(name, _)| is_in(name))
+    };
+    // Without its own rules, a robot would follow the group for all robots anyway.
+    let is_mistake = !has(after, "*")
+        && match gap {
+            Gap::None | Gap::Comment => has(before, "*"),
+            Gap::Blank => has(before, "*") || has(before, SEARCH) && !has(after, SEARCH),
+            Gap::Field => true,
+        };
+    let (Some((_, first)), Some((_, next))) = (before.last(), after.first()) else {
+        return;
+    };
+    if is_mistake {
+        warnings.add(*first, WarningKind::EmptyGroup, || {
+            let names: Vec<String> = before.iter().map(|(name, _)| quote(name)).collect();
+            format!(
+                "{} has no rules of its own, so the rules below line {next} apply to it too, such as Disallow: {}; if everything is allowed, add Disallow: without a path below line {first}; otherwise, delete the lines between both names",
+                names.join(", "),
+                quote(closing.path),
+            )
+        });
     }
 }

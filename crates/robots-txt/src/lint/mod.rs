@@ -5,9 +5,11 @@
 
 mod groups;
 mod host;
+mod inherit;
 mod nearest;
 mod pass;
 mod preferences;
+mod query;
 mod rules;
 #[cfg(test)]
 mod tests;

@@ -13,8 +13,10 @@ use super::{
     Warning, WarningKind,
     groups::Groups,
     host::host,
+    inherit::inherit,
     nearest::nearest,
     preferences::preferences,
+    query::query_positions,
     rules::WrittenRule,
     values,
     warnings::{Warnings, quote},
@@ -81,6 +83,8 @@ impl RobotsTxt {
                 pass.line(line);
             }
             pass.groups.close(pass.warnings);
+            inherit(self, &mut warnings);
+            query_positions(self, &mut warnings);
         }
         warnings.finish()
     }
@@ -172,7 +176,7 @@ impl<'t> Pass<'t, '_> {
         if line.bytes.trim_ascii().is_empty() {
             self.groups.blank(number, self.warnings);
         } else if text.is_empty() {
-            // A comment.
+            self.groups.comment();
         } else if let Some((name, value)) = split(text) {
             match Field::named(name).or_else(|| self.slip(name, number)) {
                 Some(field) => self.field(field, value, number),
@@ -288,7 +292,11 @@ impl<'t> Pass<'t, '_> {
             }),
             _ => {}
         }
-        self.groups.other(true);
+        match field {
+            Field::Preferences(words) => self.groups.preferences(words),
+            Field::Other => self.groups.other(false),
+            _ => self.groups.other(true),
+        }
     }
 
     fn missing_colon(&mut self, text: &'t [u8], line: usize) {

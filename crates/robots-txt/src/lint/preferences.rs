@@ -1,6 +1,6 @@
 //! Checks of `Content-Signal` and `Content-Usage`.
 
-use crate::preferences::{Member, PreferenceLine, Vocabulary};
+use crate::preferences::{Member, PreferenceLine, Vocabulary, dropped_label};
 
 use super::{
     WarningKind,
@@ -41,6 +41,13 @@ fn wrong(words: Vocabulary, member: &Member<'_>) -> Option<String> {
         Vocabulary::Usage => ("use", "uses"),
     };
     let shown = quote(member.name);
+    if words == Vocabulary::Usage
+        && let Some(draft) = str::from_utf8(member.name).ok().and_then(dropped_label)
+    {
+        return Some(format!(
+            "{shown} has no effect, because {draft} dropped it; remove it"
+        ));
+    }
     let known = words.words().iter();
     let Some((name, values)) = known.clone().find(|(name, _)| is(words, member.name, name)) else {
         let names = known.map(|(name, _)| *name);

@@ -1,3 +1,5 @@
+mod slips;
+
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
@@ -200,7 +202,7 @@ fn rules_outside_of_groups_are_reported() {
         ),
         (
             "v1",
-            "User-agent: *\n# a\nDisallow: /a\n\nUser-agent: b\nDisallow:/b\n",
+            "User-agent: *\n# a\nDisallow: /a\n\nUser-agent: b\nDisallow:/a\n",
             "",
         ),
     ]);

@@ -1,7 +1,8 @@
 //! Checks of field values.
 
 use crate::{
-    CrawlDelay, Dialect, EmptyPath, Escapes, LineReading, Naming, RequestRate, request_rate as pace,
+    CrawlDelay, Dialect, EmptyPath, Escapes, LineReading, Naming, PolicyToken, RequestRate,
+    policy::is_policy, request_rate as pace,
 };
 
 use super::{
@@ -117,6 +118,16 @@ pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut
             format!("{effect}; write a name, or * for all other robots")
         });
         return;
+    }
+    let is_known = |known: &PolicyToken| value.eq_ignore_ascii_case(known.token.as_bytes());
+    if is_policy(value) && !PolicyToken::ALL.iter().any(is_known) {
+        warnings.add(line, WarningKind::PolicyToken, || {
+            let known = PolicyToken::ALL.map(|known| known.token).join(", ");
+            format!(
+                "no draft defines the use {}, so the group has no effect; known: {known}",
+                quote(value)
+            )
+        });
     }
     let token = token(value, dialect);
     if value == b"*" || token == value {

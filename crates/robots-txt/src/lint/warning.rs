@@ -54,6 +54,8 @@ kinds! {
     EmptyAgent = "empty-agent",
     /// A `User-agent` line with a value that is not a product token.
     BadAgent = "bad-agent",
+    /// A token for a use of pages that no draft defines.
+    PolicyToken = "policy-token",
     /// A path that contains spaces or does not start with a slash.
     BadPath = "bad-path",
     /// An absolute URL instead of a path.
@@ -72,6 +74,12 @@ kinds! {
     SplitGroup = "split-group",
     /// A robot that has several groups, of which only the first is read.
     UnreadGroup = "unread-group",
+    /// A group that lacks rules for all robots, so that its robots may fetch more than others.
+    LostRules = "lost-rules",
+    /// A robot without rules of its own, to which the next group's rules therefore apply.
+    EmptyGroup = "empty-group",
+    /// A rule for a parameter that matches only one of its positions in a query.
+    QueryPosition = "query-position",
     /// A blank line that ends a group before its last rule.
     BlankLine = "blank-line",
     /// A `Crawl-delay` line that is ignored.

@@ -3,7 +3,9 @@
 use std::{collections::HashMap, time::Duration};
 
 use super::{
-    super::{Group, LineReading, RobotsTxt, field::lines, preferences::Vocabulary},
+    super::{
+        Group, LineReading, RobotsTxt, field::lines, policy::is_policy, preferences::Vocabulary,
+    },
     union::RuleLine,
 };
 
@@ -87,7 +89,8 @@ impl<'f> Side<'f> {
     }
 
     fn places(&self, key: &str) -> &[usize] {
-        let places = self.by_name.get(key).or_else(|| self.by_name.get("*"));
+        let all = || self.by_name.get("*").filter(|_| !is_policy(key.as_bytes()));
+        let places = self.by_name.get(key).or_else(all);
         places.map_or(&[], Vec::as_slice)
     }
 

@@ -53,7 +53,7 @@ mod x_robots_tag;
 pub use directive::{Directive, ImagePreview, Limit};
 pub use directives::{ChatUse, RobotsDirectives};
 #[cfg(feature = "html")]
-pub use page::{MAX_HTML_BYTES, PageMeta};
+pub use page::{MAX_HTML_BYTES, PageMeta, tags};
 pub use robots_meta::{DirectiveSource, RobotMeta, RobotsMeta, Statement};
 pub use unavailable_after::UnavailableAfter;
 pub use x_robots_tag::{XRobotsTag, XRobotsTagError};

@@ -94,6 +94,20 @@ impl PageMeta {
     }
 }
 
+/// Returns the name and the content of each META tag of a page, up to a thousand.
+#[must_use]
+pub fn tags(html: &[u8]) -> Vec<(String, String)> {
+    let html = html.get(..MAX_HTML_BYTES).unwrap_or(html);
+    let mut tags = Vec::new();
+    each_meta_tag(&decode(html), |name, content| {
+        if tags.len() < MAX_KEYWORDS {
+            let text = |octets| String::from_utf8_lossy(octets).trim().to_owned();
+            tags.push((text(name), text(content)));
+        }
+    });
+    tags
+}
+
 /// Parses an interval such as `10 days` or `2 weeks`; a number without a unit is a number of days.
 fn revisit_after(content: &str) -> Option<Duration> {
     let content = content.trim();

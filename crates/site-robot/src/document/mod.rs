@@ -44,7 +44,7 @@ mod tests;
 mod tracking;
 #[cfg(test)]
 mod trees;
-mod xml;
+pub(crate) mod xml;
 
 pub use address::urls_in_text;
 pub use address::{MAX_URL_BYTES, normalise, resolve};

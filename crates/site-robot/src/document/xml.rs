@@ -16,7 +16,7 @@ const MAX_TEXT_BYTES: usize = 8 * 1024;
 /// `start` is called for each start tag and returns whether to continue. `end` is called for each
 /// end tag with its local name, its depth (0 for the root) and the text since the previous tag.
 /// Entities declared in the document are not expanded, so they cannot exhaust memory.
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     xml: &'a str,
     mut start: impl FnMut(&BytesStart<'a>, usize) -> bool,
     mut end: impl FnMut(&str, usize, &str) -> bool,
@@ -66,7 +66,7 @@ pub(super) fn read<'a>(
 }
 
 /// Returns the value of an attribute, with character references decoded.
-pub(super) fn attribute<'a>(tag: &BytesStart<'a>, name: &str) -> Option<Cow<'a, str>> {
+pub(crate) fn attribute<'a>(tag: &BytesStart<'a>, name: &str) -> Option<Cow<'a, str>> {
     let mut attributes = tag.html_attributes();
     let attributes = attributes.with_checks(false).flatten();
     let mut named = attributes.filter(|it| it.key.as_ref() == name);

@@ -1,6 +1,6 @@
 //! Documents that contain the terms of a site, ready to be served.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{cmp::Reverse, fmt::Write as _, sync::Arc};
 
 use axum::{
     Router,
@@ -124,7 +124,10 @@ impl Licensing {
 
     /// Returns the reservations as a file in TDM Reservation Protocol format.
     pub fn tdmrep_document(&self) -> String {
-        let entries = self.by_path().into_iter().map(|(path, terms)| {
+        let mut paths = self.by_path();
+        // The first matching entry applies (TDMRep, file on the server), so the longest comes first.
+        paths.sort_by_key(|(path, _)| Reverse(path.len()));
+        let entries = paths.into_iter().map(|(path, terms)| {
             let is_reserved = terms.iter().any(|terms| terms.is_reserved());
             let mut entry = Map::new();
             entry.insert("location".to_owned(), json!(path));
@@ -291,9 +294,9 @@ mod tests {
         assert_eq!(
             reservations,
             json!([
-                {"location": "/", "tdm-reservation": 1, "tdm-policy": "https://example.com/tdm.json"},
                 {"location": "/archive/*", "tdm-reservation": 1, "tdm-policy": "https://example.com/tdm.json"},
                 {"location": "/open/", "tdm-reservation": 0},
+                {"location": "/", "tdm-reservation": 1, "tdm-policy": "https://example.com/tdm.json"},
             ])
         );
     }

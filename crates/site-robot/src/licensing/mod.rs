@@ -21,9 +21,11 @@
 //! ```
 
 mod documents;
+mod preferences;
 mod terms;
 mod words;
 
 pub use documents::{Licensing, TDMREP_PATH};
+pub use preferences::{ContentUse, PageSources, Preference, decisive};
 pub use terms::{Terms, TermsError};
 pub use words::{Payment, Usage};

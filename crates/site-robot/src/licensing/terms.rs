@@ -162,30 +162,13 @@ impl Terms {
             .unwrap_or_else(|| !self.permits_free_training())
     }
 
-    /// Returns `true` if the training of models is prohibited.
-    pub fn prohibits_training(&self) -> bool {
-        self.prohibits.iter().any(|usage| usage.includes_training())
-    }
-
     /// Returns `true` if the training of models is permitted for free or in return for attribution.
-    pub fn permits_free_training(&self) -> bool {
+    fn permits_free_training(&self) -> bool {
         let is_free = matches!(
             self.payment,
             None | Some(Payment::Free | Payment::Attribution)
         );
         is_free && self.permits.iter().any(|usage| usage.includes_training())
-    }
-
-    /// Returns `true` if search engines may use the content.
-    pub fn permits_search(&self) -> bool {
-        let mut permits = self.permits.iter();
-        permits.any(|usage| matches!(usage, Usage::All | Usage::Search))
-    }
-
-    /// Returns `true` if search engines must not use the content.
-    pub fn prohibits_search(&self) -> bool {
-        let mut prohibits = self.prohibits.iter();
-        prohibits.any(|usage| matches!(usage, Usage::All | Usage::Search))
     }
 
     /// Returns the path patterns of the terms.

@@ -1,14 +1,28 @@
 //! Robots.txt files that are generated from other files.
 
+use std::{borrow::Borrow, collections::HashSet};
+
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
 use robot_detection_layer::policy::HostName;
-use robot_detection_robots_txt::{Dialect, RobotsTxt, merge, refusals};
+use robot_detection_layer::registry::Robot;
+use robot_detection_robots_txt::{Dialect, RobotsTxt, Warning, merge, refusals};
 
 pub(super) fn parse(text: &[u8]) -> RobotsTxt {
     RobotsTxt::parse(text, Dialect::default())
+}
+
+/// Returns the warnings about a file, except warnings about the names of the given robots.
+pub fn lint<R: Borrow<Robot>>(file: &RobotsTxt, robots: &[R]) -> Vec<Warning> {
+    let tokens = robots
+        .iter()
+        .filter_map(|robot| robot.borrow().token().ok());
+    let tokens: HashSet<String> = tokens
+        .map(|token| token.as_str().to_ascii_lowercase())
+        .collect();
+    file.warnings_except(|name| tokens.contains(&name.to_ascii_lowercase()))
 }
 
 /// The result of merging two robots.txt files.

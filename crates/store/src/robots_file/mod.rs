@@ -26,6 +26,7 @@ mod served;
 mod upstream;
 
 pub use answer::{PreparedFile, matches_etag};
+pub use merged_file::lint;
 pub use plan::{RobotsTxtContent, RobotsTxtPlan};
 pub use rules::{InvalidRule, RobotsTxtRules, split_usage};
 pub use served::{COMMAND_WAIT, START_WAIT, ServedRobotsTxt};

@@ -4,7 +4,7 @@ use std::{borrow::Borrow, collections::HashSet, fmt::Write as _, time::Duration}
 
 use robot_detection_layer::policy::{HostName, RefusedRobots};
 use robot_detection_layer::registry::{Purpose, Robot, write_robots_txt};
-use robot_detection_robots_txt::{Dialect, RobotsTxt, preference_list};
+use robot_detection_robots_txt::{Dialect, PolicyToken, RobotsTxt, preference_list};
 
 /// The maximum number of paths in `Disallow` and `Allow` rules combined.
 const MAX_PATHS: usize = 500;
@@ -219,6 +219,9 @@ impl RobotsTxtRules {
             text.push_str(&refused);
             text.push('\n');
         }
+        for token in &PolicyToken::ALL {
+            text.push_str(&self.policy_group(token));
+        }
         text.push_str("User-agent: *\n");
         line(&mut text, "Content-Signal", &self.content_signal);
         for usage in &self.content_usage {
@@ -247,6 +250,34 @@ impl RobotsTxtRules {
         }
         for sitemap in &self.sitemaps {
             line(&mut text, "Sitemap", sitemap);
+        }
+        text
+    }
+
+    /// Returns the group that states for which paths a use is permitted, from `Content-Usage` and
+    /// the refused purposes; empty if the use is forbidden nowhere.
+    fn policy_group(&self, token: &PolicyToken) -> String {
+        let mut rules = Vec::new();
+        for usage in &self.content_usage {
+            let (path, list) = split_usage(usage);
+            let path = if path.is_empty() { "/" } else { path };
+            let members = list
+                .split(',')
+                .filter_map(|member| member.trim().split_once('='));
+            let value = members.filter(|(label, _)| *label == token.usage).last();
+            rules.extend(value.map(|(_, value)| (path, value == "y")));
+        }
+        let is_refused = token.usage == "train-ai" && self.refused.has_purpose(Purpose::AiTraining);
+        if is_refused && !rules.iter().any(|(path, _)| *path == "/") {
+            rules.push(("/", false));
+        }
+        let mut text = String::new();
+        if rules.iter().any(|(_, allows)| !allows) {
+            let _ = writeln!(text, "User-agent: {}", token.token);
+            for (path, allows) in rules {
+                line(&mut text, if allows { "Allow" } else { "Disallow" }, path);
+            }
+            text.push('\n');
         }
         text
     }

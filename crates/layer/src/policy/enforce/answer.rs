@@ -25,6 +25,8 @@ pub enum Breach {
         rule: String,
         /// The line number of the first `User-agent` in the rule's group.
         group_line: usize,
+        /// Whether the rule states for which pages AI training is permitted.
+        is_about_usage: bool,
     },
     /// The site refuses all requests from the robot, and no group of the file names the robot.
     Refused(RefusalReason),
@@ -81,6 +83,19 @@ impl Breach {
             line,
             rule: visible(rule, MAX_RULE_CHARS),
             group_line,
+            is_about_usage: false,
+        }
+    }
+
+    /// Returns the mode in which the settings enforce what was violated.
+    pub(super) fn mode(&self, settings: Enforcement) -> EnforcementMode {
+        match self {
+            Self::Disallowed {
+                is_about_usage: true,
+                ..
+            } => settings.usage,
+            Self::Disallowed { .. } | Self::Refused(_) => settings.rules,
+            Self::TooSoon { .. } => settings.crawl_delay,
         }
     }
 
@@ -88,20 +103,16 @@ impl Breach {
     #[must_use]
     pub fn answer(&self, settings: Enforcement) -> Answer {
         match self {
-            Self::Disallowed { .. } | Self::Refused(_) if settings.rules == EnforcementMode::On => {
-                match settings.refusal {
-                    Refusal::Pass => Answer::Pass,
-                    Refusal::Forbidden => Answer::Forbidden,
-                    Refusal::TooManyRequests => Answer::TooManyRequests {
-                        retry_after: RETRY_AFTER,
-                    },
-                    Refusal::Redirect => Answer::Redirect,
-                }
-            }
-            Self::TooSoon { wait, .. } if settings.crawl_delay == EnforcementMode::On => {
-                Answer::TooManyRequests { retry_after: *wait }
-            }
-            Self::Disallowed { .. } | Self::Refused(_) | Self::TooSoon { .. } => Answer::Pass,
+            _ if self.mode(settings) != EnforcementMode::On => Answer::Pass,
+            Self::TooSoon { wait, .. } => Answer::TooManyRequests { retry_after: *wait },
+            Self::Disallowed { .. } | Self::Refused(_) => match settings.refusal {
+                Refusal::Pass => Answer::Pass,
+                Refusal::Forbidden => Answer::Forbidden,
+                Refusal::TooManyRequests => Answer::TooManyRequests {
+                    retry_after: RETRY_AFTER,
+                },
+                Refusal::Redirect => Answer::Redirect,
+            },
         }
     }
 }
@@ -122,9 +133,15 @@ impl fmt::Display for Breach {
                 line,
                 rule,
                 group_line,
+                is_about_usage,
             } => write!(
                 f,
-                "line {line} of /robots.txt disallows this: {rule} (group at line {group_line})"
+                "line {line} of /robots.txt disallows this{}: {rule} (group at line {group_line})",
+                if *is_about_usage {
+                    " for AI training"
+                } else {
+                    ""
+                }
             ),
             Self::Refused(RefusalReason::Purpose(purpose)) => {
                 write!(f, "this site refuses all robots with the purpose {purpose}")

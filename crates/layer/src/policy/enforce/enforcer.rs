@@ -239,7 +239,7 @@ impl Enforcer {
         let answer = answer(policy, request, &breach, settings);
         let mut steps = Vec::new();
         steps.step(STEP, || describe_heaven_refusal(&breach));
-        steps.step(STEP, || describe_response(answer, settings));
+        steps.step(STEP, || describe_response(&breach, answer, settings));
         Some(Finding {
             steps,
             breach: Some(breach),
@@ -275,24 +275,34 @@ impl Enforcer {
                 return None;
             }
             let robot = file.for_claim(visitor.claim, user_agent);
-            let (verdict, read_as) = check(&robot, target, policy.reading);
-            steps.step(STEP, || describe(&file.file, &verdict, read_as.as_deref()));
-            let reason = robot.refused.filter(|_| verdict.allowed());
-            if let Some(reason) = reason {
-                steps.step(STEP, || describe_refusal(reason));
-            }
-            disallowed(&verdict).or(reason.map(Breach::Refused))
+            let (mut of_rule, mut of_usage) = (Vec::new(), Vec::new());
+            let rule = || {
+                let (verdict, read_as) = check(&robot, target, policy.reading);
+                of_rule.step(STEP, || describe(&file.file, &verdict, read_as.as_deref()));
+                let reason = robot.refused.filter(|_| verdict.allowed());
+                if let Some(reason) = reason {
+                    of_rule.step(STEP, || describe_refusal(reason));
+                }
+                disallowed(&verdict).or(reason.map(Breach::Refused))
+            };
+            let usage = || {
+                let verdict = check_use(robot.training.as_ref()?, target, policy.reading);
+                of_usage.step(STEP, || describe(&file.file, &verdict, None));
+                disallowed_use(&verdict)
+            };
+            let found = enforced(settings, rule, usage);
+            steps.extend(of_rule.into_iter().chain(of_usage));
+            found
         });
-        let answer = breach
-            .as_ref()
-            .map(|breach| answer(policy, request, breach, settings));
-        if let Some(answer) = answer {
-            steps.step(STEP, || describe_response(answer, settings));
+        let mut response = Answer::Pass;
+        if let Some(breach) = &breach {
+            response = answer(policy, request, breach, settings);
+            steps.step(STEP, || describe_response(breach, response, settings));
         }
         Finding {
             steps,
             breach,
-            answer: answer.unwrap_or(Answer::Pass),
+            answer: response,
         }
     }
 
@@ -423,7 +433,9 @@ fn judge_visitor<'v>(
             }
             _ => "robots.txt is not enforced for nameless visitors, but a rule can apply.",
         }),
-        Some(_) if settings.rules == EnforcementMode::Off => {
+        Some(_)
+            if settings.rules == EnforcementMode::Off && settings.usage == EnforcementMode::Off =>
+        {
             Some("robots.txt is not enforced: robots_txt.enforce is off.")
         }
         Some(visitor) => exemption(policy, request, visitor).map(exempt),
@@ -443,10 +455,12 @@ fn breach(
     now_ms: impl Fn() -> i64,
 ) -> Option<Breach> {
     let robot = file.for_claim(visit.visitor.claim, visit.user_agent);
-    if settings.rules != EnforcementMode::Off
-        && let Some(breach) = disallowed(&check(&robot, visit.target, reading).0)
-            .or(robot.refused.map(Breach::Refused))
-    {
+    let rule = || {
+        let rule = disallowed(&check(&robot, visit.target, reading).0);
+        rule.or(robot.refused.map(Breach::Refused))
+    };
+    let usage = || disallowed_use(&check_use(robot.training.as_ref()?, visit.target, reading));
+    if let Some(breach) = enforced(settings, rule, usage) {
         // Named pages are looked up only here, because few requests violate a rule.
         let is_named = file.named.contains(visit.request.host, visit.target);
         return (!is_named).then_some(breach);
@@ -497,6 +511,17 @@ fn check<'r>(
     (sent, None)
 }
 
+/// Checks a path against the preferences about a use, both as received and as the server resolves
+/// it.
+fn check_use<'r>(rules: &'r RobotRules, target: &str, reading: PathReading) -> Permission<'r> {
+    let sent = rules.check(target);
+    let resolved = resolved(target, reading).filter(|_| sent.allowed());
+    let resolved = resolved.map(|resolved| rules.check(&resolved));
+    resolved
+        .filter(|permission| !permission.allowed())
+        .unwrap_or(sent)
+}
+
 /// Returns the user agents of the group that contains the violated rule.
 fn group_of(file: &RobotsTxt, breach: &Breach) -> String {
     match breach {
@@ -505,6 +530,33 @@ fn group_of(file: &RobotsTxt, breach: &Breach) -> String {
         }
         Breach::Refused(_) | Breach::TooSoon { .. } => String::new(),
     }
+}
+
+/// Returns the violation of a rule, or that of a preference if only the preference is enforced or
+/// violated.
+fn enforced(
+    settings: Enforcement,
+    rule: impl FnOnce() -> Option<Breach>,
+    usage: impl FnOnce() -> Option<Breach>,
+) -> Option<Breach> {
+    let rule = Some(settings.rules)
+        .filter(|mode| *mode != EnforcementMode::Off)
+        .and_then(|_| rule());
+    let is_decided = rule.is_some()
+        && (settings.rules == EnforcementMode::On || settings.usage != EnforcementMode::On);
+    if is_decided || settings.usage == EnforcementMode::Off {
+        return rule;
+    }
+    usage().or(rule)
+}
+
+/// Returns the violation of a preference about the use of pages.
+fn disallowed_use(permission: &Permission<'_>) -> Option<Breach> {
+    let mut breach = disallowed(permission)?;
+    if let Breach::Disallowed { is_about_usage, .. } = &mut breach {
+        *is_about_usage = true;
+    }
+    Some(breach)
 }
 
 fn disallowed(permission: &Permission<'_>) -> Option<Breach> {

@@ -271,6 +271,7 @@ fn broken(outcome: &CountedViolation) -> ViolatedRule {
             line,
             rule,
             group_line,
+            ..
         } => ViolatedRule::Rule {
             line: *line,
             rule: rule.clone(),

@@ -12,7 +12,7 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use robot_detection_robots_txt::{RobotRules, RobotsTxt};
+use robot_detection_robots_txt::{PolicyToken, RobotRules, RobotsTxt};
 
 use crate::detect::Claim;
 use crate::policy::{
@@ -74,6 +74,9 @@ pub(super) struct ResolvedRobot {
     lower_case: OnceLock<RobotRules>,
     /// The reason why the site refuses the robot, regardless of the rules.
     pub(super) refused: Option<RefusalReason>,
+    /// The rules about AI training if this is the robot's only purpose and the file contains such
+    /// rules.
+    pub(super) training: Option<RobotRules>,
     /// The required delay between requests, if any.
     pub(super) delay: Option<Duration>,
     limiters: ListedLimiters,
@@ -151,7 +154,9 @@ impl ResolvedFile {
             return Arc::clone(known);
         }
         let refused = self.refused.reason(robot);
-        let fresh = ResolvedRobot::new(Some(robot), self.rules_of_listed(robot), refused);
+        let training = trains_only(robot).and_then(|token| self.file.policy(token));
+        let rules = self.rules_of_listed(robot);
+        let fresh = ResolvedRobot::new(Some(robot), rules, refused, training);
         insert_cached(&self.listed, MAX_LISTED, &address, &fresh)
     }
 
@@ -162,7 +167,7 @@ impl ResolvedFile {
             return Arc::clone(known);
         }
         let header = String::from_utf8_lossy(user_agent);
-        let fresh = ResolvedRobot::new(None, self.file.for_header(&header), None);
+        let fresh = ResolvedRobot::new(None, self.file.for_header(&header), None, None);
         insert_cached(&self.unlisted, MAX_UNLISTED, &user_agent.into(), &fresh)
     }
 
@@ -190,6 +195,21 @@ impl ResolvedFile {
     }
 }
 
+/// Robots whose operators document AI training as their only purpose; all pages were read on
+/// 2026-11-30. Robots that also serve searches or a person's request are not listed.
+const TRAINING_ONLY: [&str; 3] = [
+    "gptbot",             // developers.openai.com/api/docs/bots
+    "claudebot",          // support.claude.com/en/articles/8896518
+    "mistralai-training", // docs.mistral.ai/en/robots
+];
+
+/// Returns the policy token for AI training if this is the robot's only purpose.
+fn trains_only(robot: &Robot) -> Option<&'static PolicyToken> {
+    let is_listed = TRAINING_ONLY.contains(&robot.id.as_str());
+    let mut tokens = PolicyToken::ALL.iter().filter(|_| is_listed);
+    tokens.find(|token| token.usage == "train-ai")
+}
+
 /// Returns the token of the group to use for a robot without its own group.
 ///
 /// Google documents such fallbacks: Googlebot-Image and other robots obey the group for Googlebot.
@@ -204,15 +224,18 @@ impl ResolvedRobot {
         robot: Option<&Arc<Robot>>,
         rules: RobotRules,
         refused: Option<RefusalReason>,
+        training: Option<RobotRules>,
     ) -> Arc<Self> {
         // A cached robot will return. Building the index now saves its first request this time.
         rules.prepare();
+        training.iter().for_each(RobotRules::prepare);
         Arc::new(Self {
             robot: robot.cloned(),
             delay: rules.crawl_delay().filter(|delay| !delay.is_zero()),
             rules,
             lower_case: OnceLock::new(),
             refused,
+            training,
             limiters: ListedLimiters::default(),
         })
     }

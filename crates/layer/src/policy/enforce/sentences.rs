@@ -79,13 +79,20 @@ pub(super) fn describe_heaven_refusal(breach: &Breach) -> String {
 }
 
 /// Describes the response to a violation.
-pub(super) fn describe_response(answer: Answer, settings: Enforcement) -> String {
+pub(super) fn describe_response(breach: &Breach, answer: Answer, settings: Enforcement) -> String {
     match answer {
-        Answer::Pass if settings.rules == EnforcementMode::On => {
+        Answer::Pass if breach.mode(settings) == EnforcementMode::On => {
             "The request passes and is counted, because robots_txt.refusal is pass.".to_owned()
         }
         Answer::Pass => {
-            "The request passes and is counted, because robots_txt.enforce is report.".to_owned()
+            let key = match breach {
+                Breach::Disallowed {
+                    is_about_usage: true,
+                    ..
+                } => "enforce_usage",
+                _ => "enforce",
+            };
+            format!("The request passes and is counted, because robots_txt.{key} is report.")
         }
         Answer::Redirect => "The robot is redirected to robot heaven.".to_owned(),
         answer => format!("The response is {answer}."),

@@ -57,6 +57,8 @@ pub struct Enforcement {
     pub refusal: Refusal,
     /// The enforcement mode of `Crawl-delay` (with 429); defaults to report.
     pub crawl_delay: EnforcementMode,
+    /// The enforcement mode of preferences about AI training; defaults to report.
+    pub usage: EnforcementMode,
 }
 
 impl Enforcement {
@@ -81,10 +83,22 @@ impl Enforcement {
         self
     }
 
+    /// Sets the enforcement mode of groups with a [policy
+    /// token](robot_detection_robots_txt::PolicyToken); defaults to report.
+    ///
+    /// Such groups are only enforced for robots whose operators document AI training as their only
+    /// purpose.
+    #[must_use]
+    pub fn usage(mut self, mode: EnforcementMode) -> Self {
+        self.usage = mode;
+        self
+    }
+
     /// Returns `true` if no request is checked against robots.txt.
     #[must_use]
     pub fn is_off(&self) -> bool {
-        self.rules == EnforcementMode::Off && self.crawl_delay == EnforcementMode::Off
+        let modes = [self.rules, self.crawl_delay, self.usage];
+        modes.iter().all(|mode| *mode == EnforcementMode::Off)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use robot_detection_layer::registry::is_invisible;
+
 /// The maximum length of a stored path, in bytes; longer paths are stored as their pattern.
 pub const MAX_PATH_BYTES: usize = 120;
 
@@ -156,7 +158,7 @@ impl Kind {
             '0'..='9' => Some(Self::Digit),
             'A'..='Z' => Some(Self::Upper),
             'a'..='z' => Some(Self::Lower),
-            _ if char.is_ascii() || !char.is_alphabetic() || is_hidden(char) => None,
+            _ if char.is_ascii() || !char.is_alphabetic() || is_invisible(char) => None,
             _ if char.is_uppercase() => Some(Self::Upper),
             _ if char.is_lowercase() => Some(Self::Lower),
             _ => Some(Self::Uncased),
@@ -211,7 +213,7 @@ fn text(normal: &[u8]) -> String {
     for chunk in normal.utf8_chunks() {
         for char in chunk.valid().chars() {
             // A literal `*` in the path must not look like a pattern.
-            if matches!(char, '%' | '*' | '?' | '#') || char.is_control() || is_hidden(char) {
+            if matches!(char, '%' | '*' | '?' | '#') || is_invisible(char) {
                 escape(char.encode_utf8(&mut [0; 4]).as_bytes(), &mut text);
             } else {
                 text.push(char);
@@ -227,15 +229,6 @@ fn escape(bytes: &[u8], text: &mut String) {
         // Writing to a string cannot fail.
         let _ = write!(text, "%{byte:02X}");
     }
-}
-
-/// Returns `true` for invisible characters and for characters that change the text direction.
-fn is_hidden(char: char) -> bool {
-    matches!(
-        char,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-    )
 }
 
 #[cfg(test)]
