@@ -23,8 +23,8 @@ pub(super) fn line(text: &str) -> io::Result<()> {
 }
 
 /// Prints text unchanged to standard output.
-pub(super) fn text(text: impl AsRef<[u8]>) -> io::Result<()> {
-    io::stdout().lock().write_all(text.as_ref())
+pub(super) fn text(text: &str) -> io::Result<()> {
+    io::stdout().lock().write_all(text.as_bytes())
 }
 
 /// Prints a line to standard output or, if standard output is closed, to standard error.

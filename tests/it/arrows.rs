@@ -90,7 +90,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("render", &[]),
             ("site_robot", &["filter", "document", "render", "spelling"]),
             ("heaven", &["document", "content_tree"]),
-            ("licensing", &["heaven"]),
+            ("licensing", &["document", "heaven"]),
             ("index_now", &[]),
         ],
     ),

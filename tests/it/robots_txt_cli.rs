@@ -171,7 +171,11 @@ fn lint_warns_and_exits_with_one() {
     let warnings: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(warnings[0]["line"], 2);
     assert_eq!(warnings[0]["kind"], "unknown-allow");
-    let output = fed(&["lint"], FILE);
+    let whole = FILE.replace(
+        "User-agent: ExampleBot\n",
+        "User-agent: ExampleBot\nDisallow: /private/\n",
+    );
+    let output = fed(&["lint"], &whole);
     assert_eq!(
         (output.status.code(), stdout(&output).as_str()),
         (Some(0), "")

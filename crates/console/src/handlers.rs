@@ -1,5 +1,5 @@
-//! Handlers in a type of their own: axum's services are then compiled once instead of once per
-//! route, which took half of the time to compile this crate.
+//! Handlers wrapped in one type: axum's services are then compiled once instead of once per route,
+//! which took half of the time to compile this crate.
 
 use std::{fmt, pin::Pin, sync::Arc};
 

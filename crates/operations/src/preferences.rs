@@ -1,4 +1,4 @@
-//! What a page's sources say about the use of the page.
+//! Statements of a page's sources about the use of the page.
 
 use robot_detection_site_robot::licensing::{ContentUse, PageSources, Preference, decisive};
 use schemars::JsonSchema;

@@ -109,6 +109,13 @@ impl ParsedFile {
         agent.or(rule).unwrap_or_default() as usize
     }
 
+    /// Returns the number of a group's last rule or, if it comes later, last `User-agent` line.
+    pub(super) fn last_line_of(&self, group: &GroupLines) -> u32 {
+        let agent = self.agents_of(group).last().map_or(0, |agent| agent.line);
+        let rule = self.rules_of(group).last().map_or(0, |rule| rule.line);
+        agent.max(rule)
+    }
+
     /// Returns the lines with the given field, in file order.
     pub(super) fn extras_of(&self, field: Field) -> impl Iterator<Item = &Extra> {
         self.extras.iter().filter(move |extra| extra.field == field)

@@ -89,6 +89,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of cases")]
     fn groups_state_for_which_paths_a_use_is_permitted() {
         const T: &str = "User-agent: __usage_ai-training";
         let (no, yes, none) = (Some(false), Some(true), None);

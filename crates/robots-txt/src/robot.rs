@@ -143,12 +143,13 @@ impl RobotRules {
         &self,
     ) -> impl Iterator<Item = (Field, Option<usize>, usize, &[u8])> {
         let inner = &self.file.inner;
-        let applies = move |group: usize| match self.own() {
-            Some(own) => own.names(group),
-            None => {
-                let group = inner.parsed.groups.get(group);
-                group.is_some_and(|group| is_for_any(&inner.parsed, &inner.dialect, group))
-            }
+        let of_all = move |group: usize| {
+            let group = inner.parsed.groups.get(group);
+            group.is_some_and(|group| is_for_any(&inner.parsed, &inner.dialect, group))
+        };
+        let applies = move |group: usize| {
+            self.own()
+                .map_or_else(|| of_all(group), |own| own.names(group))
         };
         let is_about_use =
             |extra: &&Extra| matches!(extra.field, Field::ContentUsage | Field::ContentSignal);

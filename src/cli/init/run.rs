@@ -81,5 +81,5 @@ pub(in crate::cli) fn completions(args: &CompletionsArgs) -> io::Result<()> {
     let mut text = Vec::new();
     let mut command = cli::command();
     clap_complete::generate(args.shell, &mut command, "robot-detection", &mut text);
-    output::text(&text)
+    output::text(&String::from_utf8_lossy(&text))
 }

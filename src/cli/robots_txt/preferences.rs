@@ -91,11 +91,18 @@ pub(super) fn preferences(args: &PreferencesArgs) -> anyhow::Result<ExitCode> {
     let view = PreferencesView::new(&sources, &args.robot, &args.url);
     if args.json {
         output::json(&view)?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        print(&view, file.as_ref(), args)?;
     }
-    if let Some(file) = &file
-        && !file.for_robot(&args.robot).check(&args.url).allowed()
-    {
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(
+    view: &PreferencesView,
+    file: Option<&RobotsTxt>,
+    args: &PreferencesArgs,
+) -> std::io::Result<()> {
+    if file.is_some_and(|file| !file.for_robot(&args.robot).check(&args.url).allowed()) {
         output::note(
             "note: robots.txt does not allow the robot to fetch the page, so Content-Usage and Content-Signal lines do not apply",
         );
@@ -107,18 +114,13 @@ pub(super) fn preferences(args: &PreferencesArgs) -> anyhow::Result<ExitCode> {
             one.text()
         )))?;
     }
-    for one in view
-        .statements
-        .iter()
-        .filter_map(|one| Some((one, one.remark.as_ref()?)))
-    {
-        let (one, remark) = one;
-        output::note(&output::clean(&format!(
-            "note: {} ({}): {remark}",
-            one.text, one.source
-        )));
+    for one in &view.statements {
+        if let Some(remark) = &one.remark {
+            let note = format!("note: {} ({}): {remark}", one.text, one.source);
+            output::note(&output::clean(&note));
+        }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns `true` if the sources are on the command line.
@@ -156,7 +158,7 @@ fn local(args: &PreferencesArgs) -> Result<Contents, WrongUsage> {
 
 /// Requests all sources from the site; sources that the site does not have remain empty.
 async fn requested(args: &PreferencesArgs) -> anyhow::Result<Contents> {
-    let url = Url::parse(&args.url).ok().filter(|url| url.has_host());
+    let url = Url::parse(&args.url).ok().filter(Url::has_host);
     let url = url.ok_or_else(|| {
         WrongUsage(format!(
             "{:?} is not an absolute URL; add https:// and the host, or use --file",

@@ -1,6 +1,6 @@
 //! Runs a `robots-txt` command.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -82,7 +82,7 @@ fn fmt(args: &FmtArgs) -> anyhow::Result<ExitCode> {
         text.lines()
             .try_for_each(|line| output::line(&output::clean(line)))?;
     } else {
-        output::text(&text)?;
+        std::io::stdout().lock().write_all(&text)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -81,7 +81,7 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("asns = 'Example'", "\"Example\" is not a whole number"),
     (
         "asns = ['AS1', 2]",
-        "a list must contain strings, not integer values",
+        "a list must not mix strings and numbers",
     ),
     ("asns = true", "true is not a list of whole numbers"),
     ("visitors = 'peple'", "did you mean \"people\"?"),

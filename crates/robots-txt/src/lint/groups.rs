@@ -33,7 +33,7 @@ struct Group<'t> {
     rules: Vec<WrittenRule<'t>>,
     /// Whether the next `User-agent` line belongs to the current group.
     is_listing: bool,
-    /// What is between the previous `User-agent` line and the current line.
+    /// The kind of lines between the previous `User-agent` line and the current line.
     gap: Gap,
     /// The number of agents before the last gap between two `User-agent` lines, and the gap.
     split: Option<(usize, Gap)>,
@@ -250,7 +250,7 @@ impl<'t> Groups<'t> {
     }
 }
 
-/// Adds a warning if robots without rules of their own are closed by the rules below a gap.
+/// Adds a warning if robots without rules are closed by the rules below a gap.
 fn empty_group(group: &Group<'_>, warnings: &mut Warnings) {
     let closing = group
         .rules
@@ -278,7 +278,7 @@ fn empty_group(group: &Group<'_>, warnings: &mut Warnings) {
         warnings.add(*first, WarningKind::EmptyGroup, || {
             let names: Vec<String> = before.iter().map(|(name, _)| quote(name)).collect();
             format!(
-                "{} has no rules of its own, so the rules below line {next} apply to it too, such as Disallow: {}; if everything is allowed, add Disallow: without a path below line {first}; otherwise, delete the lines between both names",
+                "no rules follow the lines of {}, so the rules below line {next} apply to them too, such as Disallow: {}; if everything is allowed, add Disallow: without a path below line {first}; otherwise, delete the lines between the names",
                 names.join(", "),
                 quote(closing.path),
             )

@@ -3,12 +3,8 @@
 use std::collections::HashSet;
 
 use crate::{
-    Grouping, RobotsTxt, Rule,
-    parsed::{GroupLines, RuleLine},
-    policy::is_policy,
-    preferences::literal,
-    selection::is_for_any,
-    written::Path,
+    Grouping, RobotRules, RobotsTxt, Rule, parsed::RuleLine, policy::is_policy,
+    preferences::literal, selection::is_for_any, written::Path,
 };
 
 use super::{
@@ -97,7 +93,7 @@ pub(super) fn inherit(file: &RobotsTxt, warnings: &mut Warnings) {
                 more => format!(" and {more} more"),
             };
             format!(
-                "{} may fetch paths that are disallowed for all other robots, because robots with a group of their own ignore the group for *; add {}{more}, for example with robots-txt fmt --inherit",
+                "{} may fetch paths that are disallowed for all other robots, because a robot with a group ignores the group for *; add {}{more}, for example with robots-txt fmt --inherit",
                 names.join(", "),
                 listed.join(", ")
             )
@@ -105,97 +101,119 @@ pub(super) fn inherit(file: &RobotsTxt, warnings: &mut Warnings) {
     }
 }
 
+/// The rules for all robots.
+struct RulesForAll<'f> {
+    allowed: Vec<&'f [u8]>,
+    /// The closed paths, each with a typical path that only the rules for all robots are asked
+    /// about.
+    closed: Vec<(&'f [u8], String)>,
+    /// The number of further checks.
+    left: usize,
+}
+
+impl<'f> RulesForAll<'f> {
+    /// Returns `None` if everything is closed: the named groups then state which robots are
+    /// admitted.
+    fn new(file: &'f RobotsTxt) -> Option<Self> {
+        let (parsed, all) = (&file.inner.parsed, file.select(None));
+        if !all.check("/0").allowed() {
+            return None;
+        }
+        // Each check reads at most the whole file.
+        let left = MAX_OCTETS / file.as_bytes().len().max(1);
+        let groups = parsed.groups.iter();
+        let groups = groups.filter(|group| is_for_any(parsed, file.dialect(), group));
+        let (allowed, closed): (Vec<_>, Vec<_>) = groups
+            .flat_map(|group| parsed.rules_of(group))
+            .map(|rule| (rule.allow, parsed.octets(rule.path)))
+            .partition(|(is_allow, _)| *is_allow);
+        let mut seen = HashSet::new();
+        let closed = closed.into_iter().filter(|(_, path)| seen.insert(*path));
+        let closed = closed.take(left).map(|(_, path)| (path, example(path)));
+        let closed: Vec<_> = closed
+            .filter(|(_, example)| !all.check(example).allowed())
+            .collect();
+        Some(Self {
+            allowed: allowed.into_iter().map(|(_, path)| path).collect(),
+            left: left.saturating_sub(seen.len()),
+            closed,
+        })
+    }
+
+    /// Returns `true` if sites open pages to a robot that are closed to others.
+    fn is_opened_to(&self, name: &str) -> bool {
+        // Forums with Discourse close less to Googlebot: their pages carry noindex instead.
+        let is_discourse = || {
+            self.closed
+                .iter()
+                .any(|(path, _)| *path == b"/user-api-key")
+        };
+        OPENED.split(' ').any(|opened| opened == name) || name == "googlebot" && is_discourse()
+    }
+
+    /// Returns the lines to add to a robot's group: closed paths that the robot may fetch, without a
+    /// rule that deliberately allows them, and the exceptions within these paths.
+    fn lost_by(&self, robot: &RobotRules) -> Vec<String> {
+        let is_lost = |(_, example): &&(&[u8], String)| {
+            let permission = robot.check(example);
+            permission.allowed() && permission.rule().as_ref().is_none_or(Rule::is_root)
+        };
+        let lost: Vec<&[u8]> = self
+            .closed
+            .iter()
+            .filter(is_lost)
+            .map(|(path, _)| *path)
+            .collect();
+        let is_within = |allow: &&&[u8]| lost.iter().any(|path| allow.starts_with(literal(path)));
+        let exceptions = self.allowed.iter().filter(is_within);
+        let exceptions = exceptions.map(|path| format!("Allow: {}", Path(path)));
+        let lines = lost.iter().map(|path| format!("Disallow: {}", Path(path)));
+        exceptions.chain(lines).collect()
+    }
+}
+
 /// Returns the groups of robots that may fetch paths that are closed to all robots without a group.
 fn lost_rules(file: &RobotsTxt) -> Vec<LostRules<'_>> {
     let (parsed, dialect) = (&file.inner.parsed, file.dialect());
-    let all = file.select(None);
-    // If everything is closed, the named groups state which robots are admitted. In dialects that
-    // append the group for all robots, nothing is lost.
-    if dialect.groups == Grouping::FirstThenAny || !all.check("/0").allowed() {
+    // In dialects that append the group for all robots, nothing is lost.
+    let is_replaced = dialect.groups != Grouping::FirstThenAny;
+    let Some(mut all) = is_replaced.then(|| RulesForAll::new(file)).flatten() else {
         return Vec::new();
-    }
-    let path = |rule: &RuleLine| parsed.octets(rule.path);
-    let of_all = |group: &&GroupLines| is_for_any(parsed, dialect, group);
-    let groups = || parsed.groups.iter();
-    let (allowed, mut closed): (Vec<_>, Vec<_>) = groups()
-        .filter(of_all)
-        .flat_map(|group| parsed.rules_of(group))
-        .map(|rule| (rule, example(path(rule))))
-        .partition(|(rule, _)| rule.allow);
-    // Each check reads at most the whole file.
-    let mut left = MAX_OCTETS / file.as_bytes().len().max(1);
-    let mut paths = HashSet::new();
-    closed.retain(|(rule, example)| {
-        paths.insert(path(rule)) && spend(&mut left, 1) && !all.check(example).allowed()
-    });
-    // Forums with Discourse close less to Googlebot on purpose: their pages carry noindex instead.
-    let is_discourse = closed
-        .iter()
-        .any(|(rule, _)| path(rule) == b"/user-api-key");
+    };
     let mut seen = HashSet::new();
     let mut found: Vec<LostRules<'_>> = Vec::new();
-    for group in groups().filter(|group| !of_all(group)) {
-        let first = found.len();
-        let (agents, rules) = (parsed.agents_of(group), parsed.rules_of(group));
+    let named = parsed
+        .groups
+        .iter()
+        .filter(|group| !is_for_any(parsed, dialect, group));
+    for group in named {
+        let (first, rules) = (found.len(), parsed.rules_of(group));
         // A group that closes nothing is there to open pages.
-        let is_opened =
-            !rules.is_empty() && rules.iter().all(|rule| rule.allow || path(rule).is_empty());
-        for name in agents.iter().map(|agent| parsed.octets(agent.value)) {
+        let opens = |rule: &RuleLine| rule.allow || parsed.octets(rule.path).is_empty();
+        if !rules.is_empty() && rules.iter().all(opens) {
+            continue;
+        }
+        for name in parsed
+            .agents_of(group)
+            .iter()
+            .map(|agent| parsed.octets(agent.value))
+        {
             let text = String::from_utf8_lossy(name);
             let key = text.to_ascii_lowercase();
-            let is_discourse = is_discourse && key == "googlebot";
-            if is_opened
-                || is_discourse
-                || is_policy(name)
-                || OPENED.split(' ').any(|name| name == key)
-                || !seen.insert(key)
-            {
+            if is_policy(name) || all.is_opened_to(&key) || !seen.insert(key) {
                 continue;
             }
-            if !spend(&mut left, closed.len() + 1) {
+            if !spend(&mut all.left, all.closed.len() + 1) {
                 return found;
             }
-            let robot = file.for_robot(&text);
-            let is_lost = |(_, example): &&(&RuleLine, String)| {
-                let permission = robot.check(example);
-                permission.allowed() && permission.rule().as_ref().is_none_or(Rule::is_root)
-            };
-            let mut lost: Vec<&RuleLine> = closed
-                .iter()
-                .filter(is_lost)
-                .map(|(rule, _)| *rule)
-                .collect();
-            if lost.is_empty() {
-                continue;
-            }
-            let is_within = |allow: &&RuleLine| {
-                lost.iter()
-                    .any(|rule| path(allow).starts_with(literal(path(rule))))
-            };
-            let exceptions: Vec<&RuleLine> = allowed
-                .iter()
-                .map(|(rule, _)| *rule)
-                .filter(is_within)
-                .collect();
-            lost.extend(exceptions);
-            lost.sort_by_key(|rule| rule.line);
-            lost.dedup_by(|one, other| one.allow == other.allow && path(one) == path(other));
-            let lines: Vec<String> = lost
-                .iter()
-                .map(|rule| line(rule.allow, path(rule)))
-                .collect();
-            match found
-                .iter_mut()
-                .skip(first)
-                .find(|known| known.lines == lines)
-            {
+            let lines = all.lost_by(&file.for_robot(&text));
+            let mut others = found.iter_mut().skip(first);
+            match others.find(|known| known.lines == lines) {
                 Some(known) => known.robots.push(name),
+                None if lines.is_empty() => {}
                 None => found.push(LostRules {
                     line: parsed.line_of(group),
-                    last_line: rules
-                        .last()
-                        .map_or(0, |rule| rule.line)
-                        .max(agents.last().map_or(0, |agent| agent.line)),
+                    last_line: parsed.last_line_of(group),
                     robots: vec![name],
                     lines,
                 }),
@@ -224,9 +242,4 @@ fn example(path: &[u8]) -> String {
     let text = text.replace('*', "0");
     let slash = if text.starts_with('/') { "" } else { "/" };
     format!("{slash}{text}{end}")
-}
-
-fn line(is_allow: bool, path: &[u8]) -> String {
-    let field = if is_allow { "Allow" } else { "Disallow" };
-    format!("{field}: {}", Path(path))
 }

@@ -70,7 +70,7 @@ impl<'p> OtherPosition<'p> {
         Some(Self {
             parameter: name,
             path: format!("{before}*{mark}{rest}"),
-            example: format!("{slash}{}0{first}{value}", before.replace('*', "0")),
+            example: format!("{slash}{}{first}{value}", before.replace('*', "0")),
             is_first,
         })
     }

@@ -76,7 +76,7 @@ kinds! {
     UnreadGroup = "unread-group",
     /// A group that lacks rules for all robots, so that its robots may fetch more than others.
     LostRules = "lost-rules",
-    /// A robot without rules of its own, to which the next group's rules therefore apply.
+    /// A robot without rules, to which the next group's rules therefore apply.
     EmptyGroup = "empty-group",
     /// A rule for a parameter that matches only one of its positions in a query.
     QueryPosition = "query-position",

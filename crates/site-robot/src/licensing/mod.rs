@@ -26,6 +26,6 @@ mod terms;
 mod words;
 
 pub use documents::{Licensing, TDMREP_PATH};
-pub use preferences::{ContentUse, PageSources, Preference, decisive};
+pub use preferences::{PageSources, Preference, decisive};
 pub use terms::{Terms, TermsError};
-pub use words::{Payment, Usage};
+pub use words::{ContentUse, Payment, Usage};

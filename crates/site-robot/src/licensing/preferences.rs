@@ -9,20 +9,8 @@ use robot_detection_robots_txt::{
     Dialect, Permission, PolicyToken, RobotsTxt, Rule, dropped_label, meta,
 };
 
-use super::Usage;
+use super::{ContentUse, Usage};
 use crate::document::xml;
-
-robot_detection_layer::words! {
-    /// A use of content, named as in draft-ietf-aipref-vocab-08 §4.
-    pub enum ContentUse {
-        /// Training of generative AI models.
-        Training = "train-ai",
-        /// Input for generative AI models.
-        Input = "ai-use",
-        /// Indexing by search engines.
-        Search = "search",
-    }
-}
 
 /// A statement about one use of a page.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -272,7 +260,7 @@ fn signals(source: &str, list: &str, stated: &mut Vec<Preference>) {
     }
 }
 
-/// Returns the first reservation for a path in a TDMRep file.
+/// Returns the first reservation for a path in a `tdmrep.json` file.
 fn tdmrep(text: &str, path: &str) -> Option<Preference> {
     let rules: Value = serde_json::from_str(text).ok()?;
     let mut rules = rules.as_array()?.iter().zip(1..);
@@ -314,7 +302,7 @@ fn reservation(source: &str, value: &str) -> Option<Preference> {
     stated.pop()
 }
 
-/// Reads the words `noai` and `noimageai`, which DeviantArt proposed in 2022.
+/// Reads the words `noai` and `noimageai`, which `DeviantArt` proposed in 2022.
 fn noai(source: &str, value: &str, stated: &mut Vec<Preference>) {
     let words = value.split([',', ':']).map(str::trim);
     for word in words.filter(|word| {
@@ -332,28 +320,24 @@ const MAX_CONTENTS: usize = 1000;
 /// A licence in an RSL document.
 #[derive(Debug, Default)]
 struct Licence {
-    /// The permitted and prohibited uses.
-    uses: [Vec<Usage>; 2],
+    permits: Vec<Usage>,
+    prohibits: Vec<Usage>,
     is_paid: bool,
 }
 
 impl Licence {
     /// Returns the decision about a use, given the words that include it, the narrowest first.
     fn decide(&self, words: &[Usage]) -> Option<(bool, Usage)> {
-        let [permits, prohibits] = &self.uses;
-        words.iter().find_map(|word| match () {
-            () if prohibits.contains(word) => Some((false, *word)),
-            () if permits.contains(word) => Some((true, *word)),
-            () => None,
+        words.iter().find_map(|word| {
+            let is_permitted = self.permits.contains(word);
+            let is_prohibited = self.prohibits.contains(word);
+            (is_permitted || is_prohibited).then_some((!is_prohibited, *word))
         })
     }
 }
 
-/// Adds what the licences for a path in an RSL 1.0 document say.
-///
-/// The longest path applies. A narrower use precedes a wider one, and one of several licences
-/// suffices for a permission; what must be paid for is neither permitted nor forbidden.
-fn of_licences(url: &str, document: &str, path: &str, stated: &mut Vec<Preference>) {
+/// Reads the licences of an RSL 1.0 document, by their paths.
+fn licences(document: &str) -> Vec<(String, Vec<Licence>)> {
     let contents: RefCell<Vec<(String, Vec<Licence>)>> = RefCell::default();
     let last = |change: &dyn Fn(&mut Licence)| {
         let mut contents = contents.borrow_mut();
@@ -382,20 +366,27 @@ fn of_licences(url: &str, document: &str, path: &str, stated: &mut Vec<Preferenc
             contents.borrow().len() <= MAX_CONTENTS
         },
         |name, _, text| {
-            if let Some(place) = ["permits", "prohibits"]
-                .iter()
-                .position(|known| *known == name)
-            {
-                let words = || {
-                    text.split([' ', ',', '\n', '\t'])
-                        .filter_map(Usage::from_word)
-                };
-                last(&|licence| licence.uses[place].extend(words()));
+            let words = || {
+                text.split([' ', ',', '\n', '\t'])
+                    .filter_map(Usage::from_word)
+            };
+            match name {
+                "permits" => last(&|licence| licence.permits.extend(words())),
+                "prohibits" => last(&|licence| licence.prohibits.extend(words())),
+                _ => {}
             }
             true
         },
     );
-    let contents = contents.into_inner();
+    contents.into_inner()
+}
+
+/// Adds the statements of the licences for a path in an RSL 1.0 document.
+///
+/// The longest path applies. A narrower use precedes a wider one, and one of several licences
+/// suffices for a permission; a use that must be paid for is neither permitted nor forbidden.
+fn of_licences(url: &str, document: &str, path: &str, stated: &mut Vec<Preference>) {
+    let contents = licences(document);
     let about = contents
         .iter()
         .filter(|(pattern, _)| is_below(pattern, path));
@@ -419,13 +410,8 @@ fn of_licences(url: &str, document: &str, path: &str, stated: &mut Vec<Preferenc
         });
         if let Some((allows, word)) = decided.max_by_key(|(allows, _)| *allows) {
             let verb = if allows { "permits" } else { "prohibits" };
-            push(
-                stated,
-                usage,
-                allows,
-                &format!("licence {url} for {pattern}"),
-                format!("{verb} {word}"),
-            );
+            let source = format!("licence {url} for {pattern}");
+            push(stated, usage, allows, &source, format!("{verb} {word}"));
         }
     }
 }

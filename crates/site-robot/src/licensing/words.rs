@@ -1,4 +1,4 @@
-//! Vocabulary of RSL 1.0.
+//! Vocabularies of RSL 1.0 and of the AI Preferences.
 
 robot_detection_layer::words! {
     /// A use of content (RSL 1.0, `usage`).
@@ -13,6 +13,18 @@ robot_detection_layer::words! {
         AiInput = "ai-input",
         /// Search indexes for AI systems.
         AiIndex = "ai-index",
+        /// Indexing by search engines.
+        Search = "search",
+    }
+}
+
+robot_detection_layer::words! {
+    /// A use of content, named as in draft-ietf-aipref-vocab-08 §4.
+    pub enum ContentUse {
+        /// Training of generative AI models.
+        Training = "train-ai",
+        /// Input for generative AI models.
+        Input = "ai-use",
         /// Indexing by search engines.
         Search = "search",
     }

@@ -261,10 +261,9 @@ impl RobotsTxtRules {
         for usage in &self.content_usage {
             let (path, list) = split_usage(usage);
             let path = if path.is_empty() { "/" } else { path };
-            let members = list
-                .split(',')
-                .filter_map(|member| member.trim().split_once('='));
-            let value = members.filter(|(label, _)| *label == token.usage).last();
+            let members = list.split(',').rev();
+            let mut members = members.filter_map(|member| member.trim().split_once('='));
+            let value = members.find(|(label, _)| *label == token.usage);
             rules.extend(value.map(|(_, value)| (path, value == "y")));
         }
         let is_refused = token.usage == "train-ai" && self.refused.has_purpose(Purpose::AiTraining);

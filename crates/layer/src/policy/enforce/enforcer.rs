@@ -269,12 +269,16 @@ impl Enforcer {
             return finding;
         }
         let breach = self.file(request.host).and_then(|file| {
-            let visitor = judge_visitor(policy, settings, request, visitor, &mut steps)?;
+            let visitor = judge_visitor(policy, request, visitor, &mut steps)?;
             if file.named.contains(request.host, target) {
                 steps.step(STEP, || exempt(PassReason::NeverFiltered).to_owned());
                 return None;
             }
             let robot = file.for_claim(visitor.claim, user_agent);
+            if settings.rules == EnforcementMode::Off {
+                let off = "robots.txt is not enforced: robots_txt.enforce is off.";
+                steps.step(STEP, || off.to_owned());
+            }
             let (mut of_rule, mut of_usage) = (Vec::new(), Vec::new());
             let rule = || {
                 let (verdict, read_as) = check(&robot, target, policy.reading);
@@ -419,7 +423,6 @@ fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Op
 /// Returns the visitor if it is a robot to which robots.txt applies.
 fn judge_visitor<'v>(
     policy: &Policy,
-    settings: Enforcement,
     request: &Request<'_>,
     visitor: Option<Visitor<'v>>,
     trace: &mut impl Trace,
@@ -433,11 +436,6 @@ fn judge_visitor<'v>(
             }
             _ => "robots.txt is not enforced for nameless visitors, but a rule can apply.",
         }),
-        Some(_)
-            if settings.rules == EnforcementMode::Off && settings.usage == EnforcementMode::Off =>
-        {
-            Some("robots.txt is not enforced: robots_txt.enforce is off.")
-        }
         Some(visitor) => exemption(policy, request, visitor).map(exempt),
     };
     if let Some(exempt) = exempt {

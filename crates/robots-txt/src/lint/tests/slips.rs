@@ -96,6 +96,16 @@ fn rules_that_a_named_group_loses_are_reported_and_added() {
             &["GPTBot"],
             both,
         ),
+        (
+            "User-agent: GPTBot|Disallow: /x|Sitemap: https://a.example/s|",
+            &["GPTBot"],
+            both,
+        ),
+        (
+            "User-agent: GPTBot|Disallow: /x|Disallow: /x|",
+            &["GPTBot"],
+            both,
+        ),
     ];
     for (group, names, lines) in groups {
         let text = format!("{ALL}{group}");
@@ -195,6 +205,7 @@ fn rules_that_a_named_group_loses_are_reported_and_added() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn groups_without_rules_that_the_next_group_closes_are_reported() {
     let rest = [
         "User-agent: GPTBot|Disallow: /",

@@ -232,7 +232,7 @@ fn dictionaries_are_read_as_the_vocabulary_defines() {
         };
         let stated = sources.preferences("a", "/x");
         assert_eq!(results(&stated), expected, "{list}");
-        // The same list says the same in a robots.txt.
+        // The list has the same meaning in a robots.txt.
         let text = format!("User-agent: *|Allow: /|Content-Usage: {list}");
         assert_eq!(of_file(&text, "a", "/x"), expected, "{list}");
     }
