@@ -1,4 +1,5 @@
-//! Groups that state a preference about the use of pages instead of naming a robot.
+//! Tokens and labels of the drafts: groups that state a preference about the use of pages instead of
+//! naming a robot, and labels that were dropped.
 
 use super::{RobotRules, RobotsTxt};
 
@@ -59,6 +60,26 @@ impl RobotsTxt {
     pub fn policy(&self, token: &PolicyToken) -> Option<RobotRules> {
         Some(self.for_robot(token.token)).filter(RobotRules::is_named)
     }
+}
+
+/// Labels of `Content-Usage` that a version of draft-ietf-aipref-vocab dropped, with the number and
+/// date of this version.
+const DROPPED: [(&str, &str); 8] = [
+    ("tdm", "02 of 2025-07-21"),
+    ("ai", "02 of 2025-07-21"),
+    ("genai", "02 of 2025-07-21"),
+    ("inference", "02 of 2025-07-21"),
+    ("all", "03 of 2025-09-05"),
+    ("train-genai", "04 of 2025-10-28"),
+    ("bots", "05 of 2025-12-01"),
+    ("ai-output", "05 of 2025-12-01"),
+];
+
+/// Returns the draft that dropped a label of `Content-Usage`.
+#[must_use]
+pub fn dropped_label(label: &str) -> Option<String> {
+    let (_, version) = DROPPED.iter().find(|(dropped, _)| *dropped == label)?;
+    Some(format!("draft-ietf-aipref-vocab-{version}"))
 }
 
 /// Returns `true` if a `User-agent` value addresses a use of pages instead of a robot.

@@ -64,26 +64,6 @@ impl Vocabulary {
     }
 }
 
-/// Labels of `Content-Usage` that a version of draft-ietf-aipref-vocab dropped, with the number and
-/// date of this version.
-const DROPPED: [(&str, &str); 8] = [
-    ("tdm", "02 of 2025-07-21"),
-    ("ai", "02 of 2025-07-21"),
-    ("genai", "02 of 2025-07-21"),
-    ("inference", "02 of 2025-07-21"),
-    ("all", "03 of 2025-09-05"),
-    ("train-genai", "04 of 2025-10-28"),
-    ("bots", "05 of 2025-12-01"),
-    ("ai-output", "05 of 2025-12-01"),
-];
-
-/// Returns the draft that dropped a label of `Content-Usage`.
-#[must_use]
-pub fn dropped_label(label: &str) -> Option<String> {
-    let (_, version) = DROPPED.iter().find(|(dropped, _)| *dropped == label)?;
-    Some(format!("draft-ietf-aipref-vocab-{version}"))
-}
-
 /// A line of robots.txt about the use of pages.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]

@@ -1,6 +1,7 @@
 //! Checks of `Content-Signal` and `Content-Usage`.
 
-use crate::preferences::{Member, PreferenceLine, Vocabulary, dropped_label};
+use crate::policy::dropped_label;
+use crate::preferences::{Member, PreferenceLine, Vocabulary};
 
 use super::{
     WarningKind,
