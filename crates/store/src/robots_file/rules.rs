@@ -441,6 +441,7 @@ mod tests {
             "License: https://example.com/license.xml\nLicense: https://example.com/archive.xml\n\
              # No operator known\nUser-agent: TrainBot\nUser-agent: SeoBot\nUser-agent: namelessbot\n\
              Disallow: /\n\n\
+             User-agent: __usage_ai-training\nDisallow: /\nAllow: /open/\n\n\
              User-agent: *\nContent-Signal: search=yes, ai-train=no\n\
              Content-Usage: train-ai=n, search=y\nContent-Usage: /open/ train-ai=y\n\
              Allow: /search/about\nDisallow: /search\nDisallow: /*.php$\nCrawl-delay: 1.5\n\
