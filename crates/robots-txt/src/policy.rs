@@ -95,7 +95,12 @@ mod tests {
 
     const TRAINING: &str = "__usage_ai-training";
 
-    /// Returns whether a file permits a use for a path, `None` without a statement; `|` ends a line.
+    /// Parses a file in which `|` ends a line.
+    fn parse(text: &str) -> RobotsTxt {
+        RobotsTxt::parse(text.replace('|', "\n").as_bytes(), Dialect::default())
+    }
+
+    /// Returns whether a file permits a use for a path, `None` without a statement.
     fn stated(text: &str, token: &str, path: &str) -> Option<bool> {
         let token = PolicyToken {
             token: if token == TRAINING {
@@ -105,7 +110,7 @@ mod tests {
             },
             ..PolicyToken::ALL[0]
         };
-        let file = RobotsTxt::parse(text.replace('|', "\n").as_bytes(), Dialect::default());
+        let file = parse(text);
         Some(file.policy(&token)?.check(path).allowed())
     }
 
@@ -114,8 +119,8 @@ mod tests {
     fn groups_state_for_which_paths_a_use_is_permitted() {
         const T: &str = "User-agent: __usage_ai-training";
         let (no, yes, none) = (Some(false), Some(true), None);
-        // The abstract states that groups, paths and the longest match are those of RFC 9309, whose
-        // sections follow; that `*` states no preference is our reading.
+        // The abstract states that groups, paths and the longest match follow RFC 9309: the
+        // sections are listed; that `*` states no preference is our reading.
         for (section, text, path, expected) in [
             ("abstract", "T|Disallow: /", "/", no),
             ("abstract", "T|Disallow: /", "/a", no),
@@ -210,9 +215,9 @@ mod tests {
                 "{section} {text} {path}"
             );
             // The group addresses no robot.
-            let file = RobotsTxt::parse(text.replace('|', "\n").as_bytes(), Dialect::default());
+            let file = parse(&text);
             let without = text.replace(T, "User-agent: nobody");
-            let other = RobotsTxt::parse(without.replace('|', "\n").as_bytes(), Dialect::default());
+            let other = parse(&without);
             for robot in ["GPTBot", "x", "training", "ai"] {
                 let allowed = |file: &RobotsTxt| file.for_robot(robot).check(path).allowed();
                 assert_eq!(allowed(&file), allowed(&other), "{text} {robot}");
@@ -227,7 +232,7 @@ mod tests {
         assert_eq!(stated(text, TRAINING, "/a"), Some(false));
         assert_eq!(stated(text, "__usage_example", "/a"), Some(true));
         assert_eq!(stated(text, "__usage_example", "/b"), Some(false));
-        let file = RobotsTxt::parse(text.replace('|', "\n").as_bytes(), Dialect::default());
+        let file = parse(text);
         let kinds: Vec<_> = file.warnings().iter().map(|it| it.kind.as_str()).collect();
         assert_eq!(kinds, ["policy-token"]);
     }
@@ -272,9 +277,6 @@ mod tests {
                 None,
             ),
         ] {
-            let parse = |text: &str| {
-                RobotsTxt::parse(text.replace('|', "\n").as_bytes(), Dialect::default())
-            };
             let merged = merge(&parse(theirs), &parse(ours)).unwrap().text;
             let text = String::from_utf8(merged).unwrap();
             assert_eq!(

@@ -23,7 +23,7 @@ pub(super) fn rule_words<'r>(settings: &Settings, policy: &'r Policy) -> Vec<Rul
             prefixes: prefixes(&settings.when),
         })
     });
-    // The tag of licensing.training follows those of the file and applies to all pages.
+    // The tag of licensing.training follows the tags of the file and applies to all pages.
     let tables = settings.tables.tags.iter().map(|tag| prefixes(&tag.when));
     let everywhere = std::iter::repeat_with(|| vec!["/".to_owned()]);
     let tags = policy.tag_rules().zip(tables.chain(everywhere));
@@ -45,13 +45,32 @@ fn prefixes(when: &WhenSettings) -> Vec<String> {
 
 /// Everything that a site states about the use of its content.
 pub(super) struct Stated<'s> {
-    pub(super) robots_txt: &'s RobotsTxt,
-    pub(super) rules: &'s [RuleWords<'s>],
-    pub(super) licensing: &'s Licensing,
-    pub(super) settings: &'s Settings,
+    robots_txt: &'s RobotsTxt,
+    rules: &'s [RuleWords<'s>],
+    licensing: &'s Licensing,
+    settings: &'s Settings,
+    /// The RSL document and `tdmrep.json`, which is empty if the site does not serve it.
+    documents: (String, String),
 }
 
-impl Stated<'_> {
+impl<'s> Stated<'s> {
+    pub(super) fn new(
+        robots_txt: &'s RobotsTxt,
+        rules: &'s [RuleWords<'s>],
+        licensing: &'s Licensing,
+        settings: &'s Settings,
+    ) -> Self {
+        let has_tdmrep = licensing.paths().any(|path| path == TDMREP_PATH);
+        let tdmrep = has_tdmrep.then(|| licensing.tdmrep_document());
+        Self {
+            robots_txt,
+            rules,
+            licensing,
+            settings,
+            documents: (licensing.rsl_document(), tdmrep.unwrap_or_default()),
+        }
+    }
+
     /// Returns a warning for each statement that contradicts an earlier statement.
     pub(super) fn disagreements(&self) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
@@ -127,17 +146,10 @@ impl Stated<'_> {
                 all.extend(headers.preferences("*", location));
             }
         }
-        let (licences, tdmrep) = (
-            self.licensing.rsl_document(),
-            self.licensing.tdmrep_document(),
-        );
+        let (licences, tdmrep) = &self.documents;
         let documents = PageSources {
-            licences: vec![("[[license]]", &licences)],
-            tdmrep: if self.licensing.paths().any(|path| path == TDMREP_PATH) {
-                &tdmrep
-            } else {
-                ""
-            },
+            licences: vec![("[[license]]", licences)],
+            tdmrep,
             ..PageSources::default()
         };
         all.extend(documents.preferences("*", location));

@@ -1,43 +1,45 @@
 //! Checks that all statements about the use of content agree.
 
-use crate::assembly::{active_robots_txt, license_url, licensing, policy};
-use crate::config::{Loaded, Mode, RobotsTxtSource, Settings, TrainingTerms};
-use crate::detect::SharedDetector;
+use crate::assembly::{license_url, licensing, policy};
+use crate::config::{Mode, RobotsTxtSource, Settings, TrainingTerms};
 use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher};
 use crate::licensing::Licensing;
 use crate::policy::Policy;
+use crate::robots_file::ServedRobotsTxt;
 use crate::robots_txt::{Dialect, RobotsTxt};
 
 use super::{
     agreement::{RuleWords, Stated, rule_words},
-    check::{Check, ServedSite, Subject, sites},
+    check::{Check, ServedSite},
 };
 
 /// Checks each site's statements about the use of content, and requests licences on other servers.
-pub(super) async fn licensing_checks(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
+pub(super) async fn licensing_checks(
+    sites: &[(ServedSite, Option<ServedRobotsTxt>)],
+    offline: bool,
+) -> Vec<Check> {
     let mut checks = Vec::new();
-    for site in sites(subject.loaded) {
+    for (site, served) in sites {
         // The configuration check reports invalid settings.
         let (Ok(policy), Ok(licensing)) = (policy(&site.loaded), licensing(&site.loaded)) else {
             continue;
         };
-        if let Ok(file) = served_file(&site.loaded).await {
-            checks.extend(of_site(&site, &file, &policy, &licensing));
+        if let Some(served) = served {
+            checks.extend(of_site(site, &main_file(site, served), &policy, &licensing));
         }
         if !offline {
-            checks.extend(licences(&site, &policy).await);
+            checks.extend(licences(site, &policy).await);
         }
     }
     checks
 }
 
-/// Returns the robots.txt of a site as served.
-async fn served_file(loaded: &Loaded) -> anyhow::Result<RobotsTxt> {
-    let served = active_robots_txt(loaded, &SharedDetector::default()).await?;
+/// Returns the robots.txt of a site's first host.
+fn main_file(site: &ServedSite, served: &ServedRobotsTxt) -> RobotsTxt {
     let files = served.files().load();
-    let host = loaded.settings().server.hosts.first();
+    let host = site.loaded.settings().server.hosts.first();
     let file = files.get(host.map(String::as_str)).cloned();
-    Ok(file.unwrap_or_else(|| RobotsTxt::parse(b"", Dialect::default())))
+    file.unwrap_or_else(|| RobotsTxt::parse(b"", Dialect::default()))
 }
 
 fn of_site(
@@ -49,12 +51,7 @@ fn of_site(
     let name = site.label("licensing");
     let settings = site.loaded.settings();
     let rules = rule_words(settings, policy);
-    let stated = Stated {
-        robots_txt: file,
-        rules: &rules,
-        licensing,
-        settings,
-    };
+    let stated = Stated::new(file, &rules, licensing, settings);
     let found = stated.disagreements();
     let mut checks: Vec<_> = found
         .into_iter()
@@ -196,6 +193,7 @@ mod tests {
     use super::*;
     use crate::assembly::configured_robots_txt;
     use crate::config::Loader;
+    use crate::detect::SharedDetector;
 
     fn judged(text: &str) -> (Vec<String>, Vec<String>) {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
@@ -205,12 +203,8 @@ mod tests {
         let served = configured_robots_txt(&loaded, &SharedDetector::default()).unwrap();
         let files = served.files().load();
         let none = RobotsTxt::parse(b"", Dialect::default());
-        let stated = Stated {
-            robots_txt: files.get(None).unwrap_or(&none),
-            rules: &rules,
-            licensing: &licensing,
-            settings,
-        };
+        let file = files.get(None).unwrap_or(&none);
+        let stated = Stated::new(file, &rules, &licensing, settings);
         (stated.disagreements(), gaps(settings, &rules, &licensing))
     }
 

@@ -9,7 +9,7 @@ use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loaded};
 use crate::detect::SharedDetector;
 use crate::policy::Policy;
-use crate::robots_file::lint;
+use crate::robots_file::{ServedRobotsTxt, lint};
 
 use super::{
     super::{
@@ -21,7 +21,7 @@ use super::{
         serve_settings,
     },
     agents::agents,
-    check::{Check, Subject, sites},
+    check::{Check, ServedSite, Subject, sites},
     database::database,
     front::{FrontChecks, front},
     heaven::heaven_checks,
@@ -102,6 +102,9 @@ fn flags(args: &DoctorArgs) -> ServeArgs {
 
 /// Runs all checks except the configuration check, in the order of the output.
 async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>> {
+    let detector = context::detector(subject.loaded).await;
+    let detector = detector.ok().map(SharedDetector::new);
+    let served = served_files(subject, &detector.clone().unwrap_or_default()).await;
     let groups = [
         upstreams(subject).await,
         listeners(subject).await,
@@ -112,8 +115,9 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
         site_robot_checks(subject, offline).await,
         access_log(subject),
         robots_txt(subject).await,
-        robots_txt_lines(subject).await,
-        licensing_checks(subject, offline).await,
+        // Without a detector, the database check reports the error.
+        detector.map_or_else(Vec::new, |detector| robots_txt_lines(&served, &detector)),
+        licensing_checks(&served, offline).await,
         database(subject).await?,
         rules(subject).await,
         verification(subject, offline).await?,
@@ -189,19 +193,30 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
 /// The maximum number of warnings about a robots.txt file.
 const MAX_LINES: usize = 5;
 
+/// Returns each site with its robots.txt as served, which may have to be requested from the upstream;
+/// `None` for settings that the configuration check reports.
+async fn served_files(
+    subject: &Subject<'_>,
+    detector: &SharedDetector,
+) -> Vec<(ServedSite, Option<ServedRobotsTxt>)> {
+    let mut all = Vec::new();
+    for site in sites(subject.loaded) {
+        let served = app::active_robots_txt(&site.loaded, detector).await;
+        all.push((site, served.ok()));
+    }
+    all
+}
+
 /// Returns warnings about the lines of each site's robots.txt that robots interpret differently
 /// than intended.
-async fn robots_txt_lines(subject: &Subject<'_>) -> Vec<Check> {
-    let Ok(detector) = context::detector(subject.loaded).await else {
-        // The database check reports the error.
-        return Vec::new();
-    };
-    let detector = SharedDetector::new(detector);
+fn robots_txt_lines(
+    sites: &[(ServedSite, Option<ServedRobotsTxt>)],
+    detector: &SharedDetector,
+) -> Vec<Check> {
     let mut checks = Vec::new();
-    for site in sites(subject.loaded) {
+    for (site, served) in sites {
         let name = site.label("robots.txt");
-        // The configuration check reports errors.
-        let Ok(served) = app::active_robots_txt(&site.loaded, &detector).await else {
+        let Some(served) = served else {
             continue;
         };
         let files = served.files().load();

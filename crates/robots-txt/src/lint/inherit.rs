@@ -104,8 +104,7 @@ pub(super) fn inherit(file: &RobotsTxt, warnings: &mut Warnings) {
 /// The rules for all robots.
 struct RulesForAll<'f> {
     allowed: Vec<&'f [u8]>,
-    /// The closed paths, each with a typical path that only the rules for all robots are asked
-    /// about.
+    /// The closed paths, each with an example of a URL that the path matches.
     closed: Vec<(&'f [u8], String)>,
     /// The number of further checks.
     left: usize,

@@ -127,6 +127,18 @@ pub fn decisive(stated: &[Preference], usage: ContentUse) -> Option<&Preference>
     of_use(false).or_else(|| of_use(true))
 }
 
+impl Preference {
+    fn new(usage: ContentUse, allows: bool, source: &str, text: impl Into<String>) -> Self {
+        Self {
+            usage: Some(usage),
+            allows: Some(allows),
+            source: source.to_owned(),
+            text: text.into(),
+            remark: None,
+        }
+    }
+}
+
 fn push(
     stated: &mut Vec<Preference>,
     usage: ContentUse,
@@ -134,13 +146,7 @@ fn push(
     source: &str,
     text: impl Into<String>,
 ) {
-    stated.push(Preference {
-        usage: Some(usage),
-        allows: Some(allows),
-        source: source.to_owned(),
-        text: text.into(),
-        remark: None,
-    });
+    stated.push(Preference::new(usage, allows, source, text));
 }
 
 fn push_remark(stated: &mut Vec<Preference>, source: &str, text: &str, remark: impl Into<String>) {
@@ -291,15 +297,8 @@ fn reservation(source: &str, value: &str) -> Option<Preference> {
         "1" => false,
         _ => return None,
     };
-    let mut stated = Vec::new();
-    push(
-        &mut stated,
-        ContentUse::Training,
-        allows,
-        source,
-        format!("tdm-reservation {}", value.trim()),
-    );
-    stated.pop()
+    let text = format!("tdm-reservation {}", value.trim());
+    Some(Preference::new(ContentUse::Training, allows, source, text))
 }
 
 /// Reads the words `noai` and `noimageai`, which `DeviantArt` proposed in 2022.

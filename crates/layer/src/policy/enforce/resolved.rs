@@ -195,8 +195,9 @@ impl ResolvedFile {
     }
 }
 
-/// Robots whose operators document AI training as their only purpose; all pages were read on
-/// 2026-11-30. Robots that also serve searches or a person's request are not listed.
+/// Robots whose operators document AI training as their only purpose, with the operators' pages. The
+/// registry states on which day each page was read (`robot-checked`). Robots that also serve
+/// searches or a person's request are not listed.
 const TRAINING_ONLY: [&str; 3] = [
     "gptbot",             // developers.openai.com/api/docs/bots
     "claudebot",          // support.claude.com/en/articles/8896518
