@@ -1,14 +1,23 @@
-//! Every registry parser, on the same bytes.
+//! Every registry parser and the parser of User-Agents, on the same bytes.
 //!
 //! `cargo +nightly fuzz run registry fuzz/corpus tests/data/registry`: new inputs are written to
 //! the first directory; the second provides initial inputs.
 
 use std::collections::HashSet;
 
-use robot_detection::registry::{Format, Source, missing_last_fields, parse, write_flat_file};
+use robot_detection::{
+    detect::parts,
+    registry::{Format, Source, missing_last_fields, parse, write_flat_file},
+};
 
 /// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
+    let mut end = 0;
+    for part in parts(bytes) {
+        assert!(end <= part.range.start && part.range.start < part.range.end);
+        end = part.range.end;
+    }
+    assert!(end <= bytes.len());
     for &format in Format::ALL {
         let _ = missing_last_fields(format, bytes);
         let source = Source::bundled();

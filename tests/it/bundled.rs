@@ -26,6 +26,8 @@ const FIELDS: &[&str] = &[
     "robot-id",
     "robot-name",
     "robot-operator",
+    "robot-proof-url",
+    "robot-proofs",
     "robot-purpose",
     "robot-ranges-url",
     "robot-signature-agent",

@@ -617,7 +617,9 @@ mod reference {
                 };
                 clear_before && !after.starts_with(|c: char| c.is_ascii_alphabetic())
             }
-            PatternKind::Prefix => before.is_empty(),
+            PatternKind::Prefix => {
+                before.is_empty() && (literal.len() > 8 || found == literal.as_bytes())
+            }
             PatternKind::Product => {
                 let number = |s: &str| s.starts_with(|c: char| c.is_ascii_digit());
                 before.is_empty()

@@ -91,6 +91,7 @@ mod traffic;
 mod traffic_paths;
 mod traps;
 mod unlisted;
+mod user_agents;
 mod verdicts;
 mod verify;
 mod verify_dns;

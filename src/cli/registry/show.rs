@@ -52,6 +52,8 @@ fn lines(robot: &RobotView) -> Vec<(&'static str, String)> {
     let patterns = patterns.map(|pattern| format!("{} {:?}", pattern.kind, pattern.text));
     let duplicate = robot.duplicate_of.iter().map(source_and_id);
     let exclusion = Some(robot.exclusion.to_owned()).filter(|word| word != "unknown");
+    let partial = "partial: the robot has other addresses, too";
+    let partial = Vec::from_iter(robot.has_partial_proofs.then(|| partial.to_owned()));
     let lines = [
         ("id", vec![robot.id.clone()]),
         ("name", vec![robot.name.clone()]),
@@ -67,6 +69,7 @@ fn lines(robot: &RobotView) -> Vec<(&'static str, String)> {
         ("host", robot.host_suffixes.clone()),
         ("ranges", optional(&robot.ranges_url)),
         ("signs as", robot.signature_agents.clone()),
+        ("proofs", partial),
         ("details", optional(&robot.details_url)),
         ("evidence", robot.evidence.clone()),
         ("checked", optional(&robot.checked)),

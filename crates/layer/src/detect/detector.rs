@@ -176,7 +176,7 @@ impl Detector {
         };
         let mut best = MostSpecific::new(self.recognises_unlisted);
         matcher.scan(user_agent, &mut best);
-        let Some((owner, range)) = best.hit else {
+        let Some((owner, range, _)) = best.hit else {
             let marks = Some(&best.marks).filter(|_| self.recognises_unlisted);
             let found = marks.and_then(|marks| unlisted::find(read(user_agent), marks));
             return (found.map(Claim::Unlisted), None);
@@ -301,9 +301,7 @@ impl Detector {
         };
         let mut any = AnyRobot::default();
         matcher.scan(user_agent, &mut any);
-        if any.is_found || any.is_shared {
-            // Only the full search determines whether a robot is named next to a shared
-            // User-Agent's name.
+        if any.is_found || any.is_undecided {
             return any.is_found || self.identify(user_agent).is_some();
         }
         self.recognises_unlisted && unlisted::find(read(user_agent), &any.marks).is_some()

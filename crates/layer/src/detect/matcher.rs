@@ -10,7 +10,10 @@ use std::ops::{ControlFlow, Range};
 use regex::bytes::Regex;
 
 use self::automaton::Literals;
-use super::rules::{Plain, Rule, is_compared};
+use super::{
+    agent::{Contacts, Place},
+    rules::{Plain, Rule, is_compared},
+};
 
 pub(super) use builder::{Builder, Limits};
 #[cfg(feature = "formats")]
@@ -73,7 +76,7 @@ pub(super) trait HitVisitor {
     /// Returns `true` if a regular expression may run; called when any of its gate literals occurs.
     fn may_run(&mut self, regex: u32) -> bool;
     /// Called for each hit of a pattern.
-    fn hit(&mut self, owner: Owner, range: Range<usize>);
+    fn hit(&mut self, owner: Owner, range: Range<usize>, place: Place);
     /// Returns `true` to stop the scan.
     fn is_done(&self) -> bool {
         false
@@ -90,9 +93,11 @@ impl Matcher {
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
             .unwrap_or(user_agent);
+        // Found at the first hit, because most browsers have none.
+        let mut contacts = None;
         self.literals.find(text, |literal, range| {
             for form in self.forms_of(literal) {
-                self.test(form, range.clone(), text, visitor);
+                self.test(form, range.clone(), text, &mut contacts, visitor);
                 if visitor.is_done() {
                     return ControlFlow::Break(());
                 }
@@ -100,7 +105,7 @@ impl Matcher {
             ControlFlow::Continue(())
         });
         for form in &self.always {
-            self.test(form, 0..0, text, visitor);
+            self.test(form, 0..0, text, &mut contacts, visitor);
         }
     }
 
@@ -129,7 +134,14 @@ impl Matcher {
         forms.unwrap_or_default()
     }
 
-    fn test(&self, form: &Form, range: Range<usize>, text: &[u8], visitor: &mut impl HitVisitor) {
+    fn test(
+        &self,
+        form: &Form,
+        range: Range<usize>,
+        text: &[u8],
+        contacts: &mut Option<Contacts>,
+        visitor: &mut impl HitVisitor,
+    ) {
         if let Test::Mark(mark) = form.test {
             visitor.mark(mark, range.start);
             return;
@@ -154,7 +166,11 @@ impl Matcher {
             // Tested last, as this scans the preceding text, and few patterns reach this test.
             && !is_compared(text, range.start)
         {
-            visitor.hit(form.owner, range);
+            let contacts = contacts.get_or_insert_with(|| Contacts::find_in(text));
+            match contacts.place(range.start) {
+                Place::Path => {}
+                place => visitor.hit(form.owner, range, place),
+            }
         }
     }
 }
@@ -183,7 +199,7 @@ mod tests {
             true
         }
 
-        fn hit(&mut self, _owner: Owner, range: Range<usize>) {
+        fn hit(&mut self, _owner: Owner, range: Range<usize>, _place: Place) {
             self.hits.push(range);
         }
     }

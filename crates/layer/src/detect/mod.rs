@@ -66,6 +66,7 @@
 //! # Ok::<(), robot_detection_layer::detect::BuildError>(())
 //! ```
 
+mod agent;
 mod claim;
 mod detector;
 mod duplicates;
@@ -83,6 +84,8 @@ mod specificity;
 mod unlisted;
 mod visitors;
 
+#[doc(hidden)]
+pub use agent::{Part, PartKind, parts};
 pub use claim::{Claim, Kind, Listed, Verdict};
 #[doc(hidden)]
 pub use claim::{NAMELESS, SHARED, UNLISTED};

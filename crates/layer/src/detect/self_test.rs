@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::matcher::{Builder, HitVisitor, Limits, Owner};
+use super::{
+    agent::Place,
+    matcher::{Builder, HitVisitor, Limits, Owner},
+};
 use crate::registry::{Pattern, Purpose, Robot, Source, Status};
 
 /// A robot with a pattern that matches a browser.
@@ -113,7 +116,7 @@ impl HitVisitor for EveryRobot<'_> {
         ran.is_some_and(|ran| !std::mem::replace(ran, true))
     }
 
-    fn hit(&mut self, owner: Owner, _range: Range<usize>) {
+    fn hit(&mut self, owner: Owner, _range: Range<usize>, _place: Place) {
         if let Some(hit) = self.hits.get_mut(owner.robot as usize) {
             *hit = Some(FirstHit {
                 robot: owner.robot as usize,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    agent::Place,
     matcher::{HitVisitor, Owner},
     unlisted::Marks,
 };
@@ -11,9 +12,10 @@ use super::{
 /// a malicious User-Agent.
 const MAX_RUNS: usize = 64;
 
-/// A scan visitor that retains the most specific hit, or the leftmost of equally specific hits.
+/// A scan visitor that retains the best hit: a hit in a contact only if there is no other, then the
+/// most specific, then the leftmost.
 pub(super) struct MostSpecific {
-    pub(super) hit: Option<(Owner, Range<usize>)>,
+    pub(super) hit: Option<(Owner, Range<usize>, Place)>,
     /// Regular expressions that have run; created when the first gate literal occurs, which is
     /// rare.
     ran: Option<RegexRuns>,
@@ -36,26 +38,26 @@ impl MostSpecific {
 impl HitVisitor for MostSpecific {
     fn wants(&self, owner: Owner) -> bool {
         let best = self.hit.as_ref();
-        best.is_none_or(|(best, _)| owner.rank <= best.rank)
+        best.is_none_or(|(best, _, place)| *place == Place::Contact || owner.rank <= best.rank)
     }
 
     fn may_run(&mut self, regex: u32) -> bool {
         self.ran.get_or_insert_default().is_first(regex)
     }
 
-    fn hit(&mut self, owner: Owner, range: Range<usize>) {
-        let is_before = |(best, known): &(Owner, Range<usize>)| {
-            (owner.rank, range.start) < (best.rank, known.start)
+    fn hit(&mut self, owner: Owner, range: Range<usize>, place: Place) {
+        let is_before = |(best, known, best_place): &(Owner, Range<usize>, Place)| {
+            (place, owner.rank, range.start) < (*best_place, best.rank, known.start)
         };
         if self.hit.as_ref().is_none_or(is_before) {
-            self.hit = Some((owner, range));
+            self.hit = Some((owner, range, place));
         }
     }
 
     fn mark(&mut self, mark: u8, start: usize) {
         // A robot may be named next to a shared User-Agent's name.
         let best = self.hit.as_ref();
-        if self.recognises_unlisted && best.is_none_or(|(owner, _)| owner.is_shared) {
+        if self.recognises_unlisted && best.is_none_or(|(owner, ..)| owner.is_shared) {
             self.marks.push(mark, start);
         }
     }
@@ -65,8 +67,8 @@ impl HitVisitor for MostSpecific {
 #[derive(Default)]
 pub(super) struct AnyRobot {
     pub(super) is_found: bool,
-    /// Whether a shared name was found; the User-Agent may still contain the name of a robot.
-    pub(super) is_shared: bool,
+    /// Whether a shared name, or a name in a contact, was found: only a full search decides.
+    pub(super) is_undecided: bool,
     ran: Option<RegexRuns>,
     pub(super) marks: Marks,
 }
@@ -80,9 +82,10 @@ impl HitVisitor for AnyRobot {
         self.ran.get_or_insert_default().is_first(regex)
     }
 
-    fn hit(&mut self, owner: Owner, _range: Range<usize>) {
-        self.is_shared |= owner.is_shared;
-        self.is_found |= !owner.is_shared;
+    fn hit(&mut self, owner: Owner, _range: Range<usize>, place: Place) {
+        let is_robot = !owner.is_shared && place == Place::Name;
+        self.is_found |= is_robot;
+        self.is_undecided |= !is_robot;
     }
 
     fn is_done(&self) -> bool {

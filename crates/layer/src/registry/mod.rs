@@ -29,6 +29,7 @@
 //! | `robot-operator` | [`Robot::operator`] |
 //! | `robot-owner-name` | [`Robot::operator`], for bundled and manual robots only |
 //! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], for bundled and manual robots only |
+//! | `robot-proofs` | [`Robot::has_partial_proofs`], for bundled and manual robots only |
 //! | `robot-signature-agent` | [`Robot::signature_agents`], for bundled and manual robots only |
 //! | `robot-evidence` | [`Robot::evidence`], for bundled and manual robots only |
 //! | `robot-checked` | [`Robot::checked`], for bundled and manual robots only |

@@ -40,6 +40,9 @@ pub struct Robot {
     /// of a key set or of a Client ID Metadata Document (bundled and manual robots only,
     /// `robot-signature-agent`).
     pub signature_agents: Vec<String>,
+    /// Whether the robot also sends requests that these data cannot verify, so that a request from
+    /// another address is no impostor (bundled and manual robots only, `robot-proofs: partial`).
+    pub has_partial_proofs: bool,
     /// Evidence that the robot exists: words for public lists, or `operator` for the operator's
     /// page (bundled and manual robots only, `robot-evidence`).
     pub evidence: Vec<String>,
@@ -69,6 +72,7 @@ impl Robot {
             host_suffixes: Vec::new(),
             ranges_url: None,
             signature_agents: Vec::new(),
+            has_partial_proofs: false,
             evidence: Vec::new(),
             checked: None,
             source,

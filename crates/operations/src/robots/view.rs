@@ -47,6 +47,8 @@ pub struct RobotView {
     pub ranges_url: Option<String>,
     /// Hosts whose keys sign the robot's requests.
     pub signature_agents: Vec<String>,
+    /// Whether the robot also sends requests from addresses that its operator does not publish.
+    pub has_partial_proofs: bool,
     /// Public lists that contain the robot; `operator` stands for the operator's own page.
     pub evidence: Vec<String>,
     /// Day on which the data was checked against the operator's page.
@@ -120,6 +122,7 @@ impl RobotView {
             details_url: robot.details_url.clone().filter(|url| is_web_link(url)),
             ranges_url: robot.ranges_url.clone().filter(|url| is_web_link(url)),
             signature_agents: robot.signature_agents.clone(),
+            has_partial_proofs: robot.has_partial_proofs,
             evidence: robot.evidence.clone(),
             checked: robot.checked.clone(),
             inserted: row.dates_ms.map(|(inserted_ms, _)| moment(inserted_ms)),

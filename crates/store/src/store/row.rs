@@ -82,6 +82,8 @@ struct FactsJson {
     ranges_url: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     signature_agents: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_partial_proofs: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,6 +164,7 @@ impl RobotRow {
         robot.host_suffixes = facts.host_suffixes;
         robot.ranges_url = facts.ranges_url.filter(|url| is_web_url(url));
         robot.signature_agents = facts.signature_agents;
+        robot.has_partial_proofs = facts.has_partial_proofs;
         robot.evidence = facts.evidence;
         robot.checked = facts.checked;
         robot.status = status;
@@ -261,6 +264,7 @@ fn facts_to_json(robot: &Robot) -> String {
         host_suffixes: robot.host_suffixes.clone(),
         ranges_url: robot.ranges_url.clone(),
         signature_agents: robot.signature_agents.clone(),
+        has_partial_proofs: robot.has_partial_proofs,
         evidence: robot.evidence.clone(),
         checked: robot.checked.clone(),
     })

@@ -8,7 +8,7 @@ use super::{
     super::{
         detector::BuildError,
         regexes::Plan,
-        rules::{Plain, Rule},
+        rules::{Edge, Plain, Rule},
         specificity::{Specificity, name, shortest_name},
         unlisted::Mark,
     },
@@ -18,6 +18,10 @@ use crate::registry::{Pattern, PatternKind, Robot};
 
 /// Maximum length of a literal pattern.
 const MAX_LITERAL_BYTES: usize = 512;
+
+/// Maximum length of a prefix that matches only in its own spelling: `ELEMENT/` is malware, and
+/// `Element/` is a messenger.
+const MAX_SPELLED_BYTES: usize = 8;
 
 /// Size limits of a [`Matcher`].
 #[derive(Clone, Copy, Debug)]
@@ -192,7 +196,12 @@ impl Builder {
             0 => Err("the pattern is empty".to_owned()),
             1..=MAX_LITERAL_BYTES => {
                 let literal = pattern.text.as_bytes();
-                self.draft(literal, place, Test::Rule(rule));
+                let test = if rule == Rule::Prefix && literal.len() <= MAX_SPELLED_BYTES {
+                    self.spelled(literal)?
+                } else {
+                    Test::Rule(rule)
+                };
+                self.draft(literal, place, test);
                 Ok(())
             }
             _ => Err(format!("the pattern exceeds {MAX_LITERAL_BYTES} bytes")),
@@ -235,6 +244,17 @@ impl Builder {
             }
         }
         Ok(())
+    }
+
+    /// Returns the test for a prefix that must be spelled as in the registry.
+    fn spelled(&mut self, literal: &[u8]) -> Result<Test, String> {
+        let test = Test::Plain(number(self.plains.len())?);
+        self.plains.push(Plain {
+            before: Edge::Text,
+            after: Edge::Free,
+            spelled: Some(literal.into()),
+        });
+        Ok(test)
     }
 
     fn keep(&mut self, regex: Regex) -> Result<Test, String> {

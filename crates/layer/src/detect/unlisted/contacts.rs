@@ -2,38 +2,46 @@
 //! robot.
 
 use super::{
+    Agent,
     marks::{ends_with, is_device, is_mozilla, starts_with},
     words_found::{Words, has_any, words},
 };
 
 // Hosts in the User-Agents of browsers and apps of human visitors.
-const HOSTS: [&[u8]; 4] = [
+const HOSTS: [&[u8]; 5] = [
     b"bsalsa.com",
     b"qtweb.net",
     b"whatsapp.com",
     b"instapaper.com",
+    b"teesoft.info",
 ];
 static EXPLORERS: Words = Words::new(|| words(["trident/", "msie "]));
 static SERVERS: Words = Words::new(|| words(["x11"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
 /// Returns `true` if the mark is followed by a URL whose host indicates a robot.
-pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+///
+/// `named` is the text before the mark without contacts.
+pub(super) fn is_contact_url(agent: &Agent<'_>, named: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let Agent { text, words } = *agent;
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
-    if !has_host || is_device(text, before) || is_browser_s_host(before, after) {
+    if !has_host || is_device(words, named) || is_browser_s_host(before, after) {
         return false;
     }
     if is_mozilla(text) {
         return !is_browser_url(text, before, after);
     }
-    !is_people_s(text)
+    // No app begins with a URL.
+    before.is_empty() || !is_people_s(words)
 }
 
 /// Returns `true` if the mark is followed by a URL that browsers or device profiles contain.
 fn is_browser_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
+    let before = without_scheme(before);
     HOSTS.iter().any(|host| starts_with(site, host))
         || ends_with(before, b"from: ")
+        || ends_with(before, b"initiator: ")
         || is_company_url(text, before, after)
         || has_any(&PROFILES, text)
 }
@@ -41,15 +49,19 @@ fn is_browser_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
 /// Returns `true` if a part of Internet Explorer's comment consists only of a URL, as added by
 /// companies.
 fn is_company_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
-    let schemes: [&[u8]; 2] = [b"http://", b"https://"];
-    let before = schemes
-        .into_iter()
-        .find_map(|scheme| before.strip_suffix(scheme))
-        .unwrap_or(before);
     let is_part = ends_with(before, b"; ") && !ends_with(before, b"compatible; ");
     let is_first = before.ends_with(b"(") && starts_with(text, b"Mozilla/5.0 (http");
     let end = after.iter().find(|byte| b"; )".contains(byte));
     (is_part || is_first) && end == Some(&b';') && has_any(&EXPLORERS, text)
+}
+
+/// Returns the text before a URL whose scheme may be part of the text.
+fn without_scheme(before: &[u8]) -> &[u8] {
+    let schemes: [&[u8]; 2] = [b"http://", b"https://"];
+    let without = schemes
+        .iter()
+        .find_map(|scheme| before.strip_suffix(*scheme));
+    without.unwrap_or(before)
 }
 
 /// Returns `true` if a label in a URL's host ends like the name of a browser.
@@ -74,6 +86,7 @@ pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         && matches!(host.last(), Some(b' ' | b'(' | b';' | b','))
         && !after.first().copied().is_some_and(is_name_byte)
         && !is_browser_s(text, after)
+        && !is_browser_part(before, after)
         && before.contains(&b')')
         && is_mozilla(text)
 }
@@ -85,12 +98,18 @@ fn is_browser_s(text: &[u8], after: &[u8]) -> bool {
     matches!(after, [b'/', b'0'..=b'9', ..]) && !has_any(&SERVERS, text)
 }
 
+/// Returns `true` for a site's name that a browser's toolbar or framework adds.
+fn is_browser_part(before: &[u8], after: &[u8]) -> bool {
+    ends_with(before, b" wails") || ends_with(before, b" ant") && starts_with(after, b" toolbar")
+}
+
 /// Returns `true` if the text around an `@` is an e-mail address.
-pub(super) fn is_address(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+pub(super) fn is_address(agent: &Agent<'_>, named: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let Agent { text, words } = *agent;
     before.last().copied().is_some_and(is_name_byte)
         && is_domain(after)
-        && !is_device(text, before)
-        && (is_mozilla(text) || !is_people_s(text))
+        && !is_device(words, named)
+        && (is_mozilla(text) || !is_people_s(words))
 }
 
 pub(super) fn is_name_byte(byte: u8) -> bool {
@@ -121,5 +140,10 @@ fn is_people_s(text: &[u8]) -> bool {
             "darwin", "windows", "symbian", "ucweb", "xbmc", "kodi",
         ])
     });
-    has_any(&WORDS, text)
+    // A program may be named after a site about a system: `AndroidPoliceReader`.
+    WORDS.find_all(text).any(|(range, ())| {
+        let after = text.get(range.end..).unwrap_or_default();
+        let is_longer = after.first().is_some_and(u8::is_ascii_alphabetic);
+        !is_longer || starts_with(after, b"os") || starts_with(after, b"tv")
+    })
 }

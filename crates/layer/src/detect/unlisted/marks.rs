@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Sign, Unlisted,
+    Agent, Sign, Unlisted,
     contacts::{is_address, is_contact_url, is_domain, is_name_byte, is_site},
     occurrences::MAX_OCCURRENCES,
     words_found::{Words, has_any, has_platform, words},
@@ -159,13 +159,13 @@ const LATE_MARKS: [Mark; 4] = [
 ];
 
 /// Returns the first late mark that reveals a robot.
-pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
-    memchr::memchr3_iter(b':', b'+', b'@', text)
+pub(super) fn find_late(agent: &Agent<'_>) -> Option<Unlisted> {
+    memchr::memchr3_iter(b':', b'+', b'@', agent.text)
         .take(MAX_OCCURRENCES)
         .find_map(|at| {
             LATE_MARKS
                 .iter()
-                .find_map(|mark| mark.found_around(text, at))
+                .find_map(|mark| mark.found_around(agent, at))
         })
 }
 
@@ -174,7 +174,9 @@ impl Mark {
     fn is_word(&self, before: &[u8], literal: &[u8], after: &[u8]) -> bool {
         match self.rule {
             // Random letters may contain `bot` in any mixture of cases.
-            Rule::EndOfWord => is_spelled(literal) && ends_word(literal, after),
+            Rule::EndOfWord => {
+                is_spelled(literal) && ends_word(literal, after) && !is_in_version(before)
+            }
             Rule::EndOfTool => ends_word(literal, after),
             Rule::WholeWord => {
                 starts_word(before, literal) && !after.first().is_some_and(u8::is_ascii_alphabetic)
@@ -184,43 +186,46 @@ impl Mark {
     }
 
     /// Returns the mark around the byte at `at`, if the mark reveals a robot.
-    fn found_around(&self, text: &[u8], at: usize) -> Option<Unlisted> {
+    fn found_around(&self, agent: &Agent<'_>, at: usize) -> Option<Unlisted> {
+        let text = agent.text;
         let byte = text.get(at)?;
         let before = self.literal.bytes().position(|own| own == *byte)?;
         let start = at.checked_sub(before)?;
         let range = start..start + self.literal.len();
         let literal = text.get(range.clone())?;
         let is_there = literal.eq_ignore_ascii_case(self.literal.as_bytes());
-        (is_there && self.matches(text, &range)).then_some(Unlisted {
+        (is_there && self.matches(agent, &range)).then_some(Unlisted {
             sign: self.sign,
             range,
         })
     }
 
     /// Returns `true` if the literal at `range` in `text` reveals a robot.
-    pub(in crate::detect) fn matches(&self, text: &[u8], range: &Range<usize>) -> bool {
+    pub(super) fn matches(&self, agent: &Agent<'_>, range: &Range<usize>) -> bool {
+        let Agent { text, words } = *agent;
         let before = text.get(..range.start).unwrap_or_default();
+        let named = words.get(..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
         match self.rule {
-            Rule::Anywhere => !is_device(text, before),
+            Rule::Anywhere => !is_device(words, named),
             Rule::Word | Rule::EndOfWord | Rule::WholeWord | Rule::Tool | Rule::EndOfTool => {
                 let literal = text.get(range.clone()).unwrap_or_default();
                 let is_tool = matches!(self.rule, Rule::Tool | Rule::EndOfTool);
                 self.is_word(before, literal, after)
                     && !is_device_maker(before, literal)
-                    && !is_device(text, before)
-                    && (!is_tool || !is_app(text, before, literal))
+                    && !is_device(words, named)
+                    && (!is_tool || !is_app(words, before, literal))
             }
             Rule::Mozilla => {
                 is_mozilla(text)
-                    && !is_device(text, before)
+                    && !is_device(words, named)
                     && !ends_with(before, b"(via ")
-                    && !is_app(text, before, text.get(range.clone()).unwrap_or_default())
+                    && !is_app(words, before, text.get(range.clone()).unwrap_or_default())
             }
-            Rule::Agent => is_mozilla(text) && is_agent(before, after) && !is_device(text, before),
-            Rule::User => is_mozilla(text) && is_user(before, after) && !is_device(text, before),
-            Rule::Url => is_contact_url(text, before, after),
-            Rule::Address => is_address(text, before, after),
+            Rule::Agent => is_mozilla(text) && is_agent(before, after) && !is_device(words, named),
+            Rule::User => is_mozilla(text) && is_user(before, after) && !is_device(words, named),
+            Rule::Url => is_contact_url(agent, named, before, after),
+            Rule::Address => is_address(agent, named, before, after),
             Rule::Compatible => is_compatible_without_browser(before, after),
             Rule::Engine => {
                 let rest = after.split(|&byte| byte == b')').next().unwrap_or_default();
@@ -272,7 +277,7 @@ fn is_explorer(after: &[u8]) -> bool {
     starts_with(name, b"msie") || starts_with(name, b"ms ")
 }
 
-pub(in crate::detect) fn is_mozilla(text: &[u8]) -> bool {
+pub(super) fn is_mozilla(text: &[u8]) -> bool {
     starts_with(text, b"Mozilla/") || starts_with(text, b"Opera/")
 }
 
@@ -313,6 +318,17 @@ pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
         !last.is_ascii_alphabetic()
             || last.is_ascii_lowercase() && literal.first().is_some_and(u8::is_ascii_uppercase)
     })
+}
+
+/// Returns `true` behind a product's version, where browsers have random letters:
+/// `Safari/537.36/iBot7KTt-08`.
+fn is_in_version(before: &[u8]) -> bool {
+    let word = before.rsplit(|byte| b" (;".contains(byte)).next();
+    let mut parts = word.unwrap_or_default().splitn(3, |byte| *byte == b'/');
+    let (name, version) = (parts.next(), parts.next().unwrap_or_default());
+    name.is_some_and(|name| starts_with(name, b"safari"))
+        && version.first().is_some_and(u8::is_ascii_digit)
+        && parts.next().is_some()
 }
 
 /// Returns `true` if a word ends the name of a device maker, such as `CUBOT` or `iRobot`.

@@ -11,8 +11,29 @@ pub(super) use marks::{MARKS, Mark};
 pub(super) use occurrences::Marks;
 pub use sign::{Sign, Unlisted};
 
+use super::agent::{Contacts, Place};
+
 /// Returns the sign of a robot in a User-Agent that matches no pattern, given its marks.
+///
+/// The words of a contact are neither names nor devices, except that a word of robots in a host
+/// counts if there is no other sign.
 pub(super) fn find(text: &[u8], marks: &Marks) -> Option<Unlisted> {
-    let marked = marks.best(text).or_else(|| marks::find_late(text));
-    marked.or_else(|| shape::find(text))
+    let contacts = Contacts::find_in(text);
+    let words = contacts.without(text);
+    let agent = Agent {
+        text,
+        words: &words,
+    };
+    marks
+        .best(&agent, |at| contacts.place(at) == Place::Name)
+        .or_else(|| marks::find_late(&agent))
+        .or_else(|| marks.best(&agent, |at| contacts.place(at) == Place::Contact))
+        .or_else(|| shape::find(&words))
+}
+
+/// A User-Agent with and without the text of its contacts.
+struct Agent<'t> {
+    text: &'t [u8],
+    /// The User-Agent with a space for each byte of a contact.
+    words: &'t [u8],
 }

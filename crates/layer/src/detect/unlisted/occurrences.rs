@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{MARKS, Unlisted};
+use super::{Agent, MARKS, Unlisted};
 
 /// Maximum number of occurrences that are examined. Each may need a scan of the whole text, and
 /// more occurrences would not change the result.
@@ -56,15 +56,19 @@ impl Marks {
         outside
     }
 
-    /// Returns the most significant mark that reveals a robot.
-    pub(super) fn best(&self, text: &[u8]) -> Option<Unlisted> {
+    /// Returns the most significant mark that reveals a robot, of those in the right place.
+    pub(super) fn best(
+        &self,
+        agent: &Agent<'_>,
+        is_place: impl Fn(usize) -> bool,
+    ) -> Option<Unlisted> {
         let mut best: Option<(u16, Unlisted)> = None;
         for &occurrence in self.occurrences() {
-            let (index, _) = occurrence;
-            if best.as_ref().is_some_and(|(known, _)| *known <= index) {
+            let (index, start) = occurrence;
+            if best.as_ref().is_some_and(|(known, _)| *known <= index) || !is_place(start.into()) {
                 continue;
             }
-            if let Some(unlisted) = unlisted(occurrence, text) {
+            if let Some(unlisted) = unlisted(occurrence, agent) {
                 best = Some((index, unlisted));
             }
         }
@@ -77,11 +81,11 @@ impl Marks {
 }
 
 /// Returns the unlisted robot that an occurrence reveals, if the rule of the mark is satisfied.
-fn unlisted((index, start): (u16, u16), text: &[u8]) -> Option<Unlisted> {
+fn unlisted((index, start): (u16, u16), agent: &Agent<'_>) -> Option<Unlisted> {
     let mark = MARKS.get(usize::from(index))?;
     let start = usize::from(start);
     let range = start..start + mark.literal.len();
-    let holds = range.end <= text.len() && mark.matches(text, &range);
+    let holds = range.end <= agent.text.len() && mark.matches(agent, &range);
     holds.then_some(Unlisted {
         sign: mark.sign,
         range,
@@ -102,10 +106,12 @@ mod tests {
         for place in 0..40 {
             marks.push(com, 1 + 5 * place);
         }
-        assert_eq!(marks.best(text.as_bytes()), None);
+        let text = text.as_bytes();
+        let agent = Agent { text, words: text };
+        assert_eq!(marks.best(&agent, |_| true), None);
         marks.push(0, at);
         marks.push(com, 1);
-        let found = marks.best(text.as_bytes()).unwrap();
+        let found = marks.best(&agent, |_| true).unwrap();
         assert_eq!(found.range, at..at + 3);
     }
 }

@@ -25,6 +25,7 @@ const KEPT: &[&str] = &[
     "robot-purpose",
     "robot-ranges-url",
     "robot-signature-agent",
+    "robot-proofs",
     "robot-unusable",
     "robot-useragent",
     "robot-useragent-kind",

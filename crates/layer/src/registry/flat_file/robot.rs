@@ -89,6 +89,7 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
         robot.host_suffixes = host_suffixes(record.first("robot-host")).facts;
         robot.ranges_url = http_url(record.first("robot-ranges-url"));
         robot.signature_agents = signature_agents(record.first("robot-signature-agent")).facts;
+        robot.has_partial_proofs = record.first("robot-proofs").trim() == "partial";
         robot.evidence = list_names(record.first("robot-evidence")).facts;
         robot.checked = date(record.first("robot-checked"));
     }

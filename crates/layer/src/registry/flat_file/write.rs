@@ -64,6 +64,9 @@ fn write_robot(robot: &Robot, file: &mut String) {
     if !robot.signature_agents.is_empty() {
         field("signature-agent", &robot.signature_agents.join(", "));
     }
+    if robot.has_partial_proofs {
+        field("proofs", "partial");
+    }
     if let Some(day) = &robot.checked {
         field("checked", day);
     }

@@ -186,6 +186,7 @@ impl Verifier {
         };
         match ranges.contains(url, address) {
             Some(true) => Verdict::Verified,
+            Some(false) if robot.has_partial_proofs => Verdict::Unverifiable,
             Some(false) => Verdict::Spoofed,
             None => {
                 self.inner.wanted.want(url);
@@ -348,7 +349,8 @@ fn pending(proof: ClaimProof) -> ClaimFinding {
 /// A resolver without reverse zones reports a missing name for every address.
 fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &DnsVerdict) -> Verdict {
     let lacks_list = by_ranges == Verdict::Unverifiable && methods.ranges(robot).is_some();
-    if lacks_list && answer.is_nameless {
+    let is_partial = robot.has_partial_proofs && answer.verdict == Verdict::Spoofed;
+    if is_partial || lacks_list && answer.is_nameless {
         return Verdict::Unverifiable;
     }
     answer.verdict

@@ -95,7 +95,9 @@ impl Methods {
             (None, _, _) => nothing(SWITCHED_OFF.to_owned()),
             (_, None, _) => nothing("The operator publishes no address list.".to_owned()),
             (_, _, None) => nothing(no_address(client)),
-            (Some(ranges), Some(url), Some(address)) => ranges.find(url, address),
+            (Some(ranges), Some(url), Some(address)) => {
+                without_contradiction(robot, ranges.find(url, address))
+            }
         }
     }
 
@@ -115,7 +117,7 @@ impl Methods {
             (Some(prover), Some(address)) => {
                 let proof = prover.prove(address, &robot.host_suffixes).await;
                 if !(proof.is_nameless && lacks_list) {
-                    return proof.finding;
+                    return without_contradiction(robot, proof.finding);
                 }
                 let text = proof.finding.into_evidence().text;
                 nothing(format!(
@@ -139,6 +141,21 @@ impl Methods {
             (_, None) => nothing("The request is not signed."),
             (Some(prover), Some(signed)) => prover.prove(signed, robot).await,
         }
+    }
+}
+
+/// Returns a finding that contradicts the claim only if the robot has no other addresses.
+fn without_contradiction(robot: &Robot, finding: Finding) -> Finding {
+    match finding {
+        Finding::Contradicted(evidence) if robot.has_partial_proofs => {
+            let text = format!(
+                "{} This does not contradict the claim, because the operator does not publish all \
+                 addresses.",
+                evidence.text
+            );
+            Finding::Nothing(Evidence::new(evidence.method, text))
+        }
+        finding => finding,
     }
 }
 

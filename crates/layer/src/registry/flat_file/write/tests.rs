@@ -95,6 +95,7 @@ fn nasty_file() -> impl Strategy<Value = Vec<u8>> {
         "robot-host",
         "robot-ranges-url",
         "robot-signature-agent",
+        "robot-proofs",
         "robot-evidence",
         "robot-unusable",
         "robot-description",
