@@ -13,7 +13,7 @@ const CASES: &[(&str, &str, &str, Purpose)] = &[
     (
         "CHROME newsai/1.0",
         "newsai",
-        "unknown author",
+        "unlisted operator",
         Purpose::AiTraining,
     ),
     (

@@ -15,7 +15,7 @@ SHARED = {
     "twitter.com", "x.com", "facebook.com/help", "rubygems.org", "crates.io", "packagist.org", "docs.rs", "pkg.go.dev",
 }  # fmt: skip
 BY_PERSON = {"github.com", "gitlab.com", "bitbucket.org"}
-UNKNOWN = "unknown author"  # as in our records
+UNKNOWN = "unlisted operator"  # as in our records
 SECOND_LEVEL = {"ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"}
 # Names of one company: earlier names, or names abroad.
 SAME = [

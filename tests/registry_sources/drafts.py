@@ -65,7 +65,7 @@ def useragent(group):
 
 def operator(group):
     names = [name for family in group for name in family.operators]
-    return compare.plain(names[0]) if names else "? unknown author"
+    return compare.plain(names[0]) if names else "? unlisted operator"
 
 
 def url(group):

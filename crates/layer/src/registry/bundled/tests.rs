@@ -131,7 +131,7 @@ fn every_record_has_operator_purpose_and_evidence() {
         };
         expect(
             robot.operator.is_some(),
-            "robot-operator is missing; use `unknown author` if unknown",
+            "robot-operator is missing; use `unlisted operator` if unknown",
         );
         expect(robot.purpose != Purpose::Unknown, "no robot-purpose");
         expect(robot.details_url.is_some(), "no robot-details-url");
