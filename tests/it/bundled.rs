@@ -113,6 +113,7 @@ const EXAMPLES: &[(Purpose, &str)] = &[
     (Purpose::Scanner, "CensysInspect, Nikto, sqlmap"),
     (Purpose::Library, "curl, Wget, python-requests"),
     (Purpose::Automation, "HeadlessChrome, PhantomJS"),
+    (Purpose::Assistive, "Google-Read-Aloud"),
     (Purpose::Shared, "Amazon CloudFront, Opera Mini, Puffin"),
 ];
 

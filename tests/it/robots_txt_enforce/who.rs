@@ -3,7 +3,7 @@
 use robot_detection::{
     detect::UNLISTED as UNLISTED_ID,
     policy::{EnforcementMode, RobotsFiles},
-    registry::Robot,
+    registry::{Robot, bundled},
 };
 
 use super::site::{EXAMPLEBOT, NEWSBOT, Site, UNLISTED, file, robot};
@@ -39,6 +39,47 @@ async fn a_listed_robot_is_found_only_by_its_product_token() {
         assert_eq!(site.status(path, user_agent).await, 200, "{path}");
     }
     assert_eq!(site.status("/tokenbot/a", user_agent).await, 403);
+}
+
+#[tokio::test]
+async fn bundled_robot_with_its_operators_host_in_a_url_obeys_its_own_group() {
+    let robots = [
+        ("AI2Bot", "AI2Bot (+https://www.allenai.org/crawler)"),
+        (
+            "Barkrowler",
+            "Mozilla/5.0 (compatible; Barkrowler/0.9; +https://babbar.tech/crawler)",
+        ),
+        (
+            "BLEXBot",
+            "Mozilla/5.0 (compatible; BLEXBot/1.0; +https://help.seranking.com/en/blex-crawler)",
+        ),
+        (
+            "memorybot",
+            "Mozilla/5.0 (compatible; memorybot/1.0; +http://internetmemory.org/en/)",
+        ),
+        (
+            "SMTBot",
+            "Mozilla/5.0 (compatible; SMTBot/1.0; +http://www.similartech.com/smtbot)",
+        ),
+        // Apple: a file that names Googlebot and not Applebot is meant for both.
+        (
+            "Googlebot",
+            "Mozilla/5.0 (compatible; Applebot/0.1; +http://www.apple.com/go/applebot)",
+        ),
+    ];
+    let names = robots.map(|(name, _)| name);
+    let site = strict(&groups(&names), bundled().robots);
+    for (own, user_agent) in robots {
+        for name in names {
+            let path = format!("/{}/a", name.to_lowercase());
+            let status = if name == own { 403 } else { 200 };
+            assert_eq!(
+                site.status(&path, user_agent).await,
+                status,
+                "{path} {user_agent}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

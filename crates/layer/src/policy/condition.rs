@@ -49,10 +49,10 @@ impl Conditions {
         let Visitor { claim, verdict, .. } = visitor;
         let robot = claim.robot();
         let fails = |holds: bool, mismatch| (!holds).then_some(mismatch);
-        fails(self.is_about(claim.kind()), Mismatch::Kind)
+        fails(self.is_about(visitor.kind()), Mismatch::Kind)
             .or_else(|| fails(self.robots.as_ref()?.contains(claim), Mismatch::Robot))
             .or_else(|| {
-                let holds = self.purposes.as_ref()?.contains(&claim.purpose());
+                let holds = self.purposes.as_ref()?.contains(&visitor.purpose());
                 fails(holds, Mismatch::Purpose)
             })
             .or_else(|| {

@@ -237,7 +237,7 @@ impl Policy {
     ) -> Judgement<'_> {
         match &self.heaven {
             _ if visitor.claims_nothing() => {
-                let kind = visitor.claim.kind();
+                let kind = visitor.kind();
                 trace.step("rule", || match kind {
                     Kind::Person => "No rule on this path applies to the human visitor.".to_owned(),
                     _ => format!(
@@ -250,7 +250,7 @@ impl Policy {
                     _ => PassReason::Nameless,
                 })
             }
-            Some(heaven) if site.by_default => match self.judge_purpose(visitor.claim, trace) {
+            Some(heaven) if site.by_default => match self.judge_purpose(visitor, trace) {
                 Ok(()) => Judgement::new(Decision::Redirect(&heaven.redirect)),
                 Err(reason) => Judgement::pass(reason),
             },

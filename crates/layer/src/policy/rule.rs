@@ -233,7 +233,7 @@ impl Rule {
         asked: &NormalizedRequest<'_>,
         visitor: Visitor<'_>,
     ) -> Option<Mismatch> {
-        if visitor.claims_nothing() && !self.scope.robots.is_about(visitor.claim.kind()) {
+        if visitor.claims_nothing() && !self.scope.robots.is_about(visitor.kind()) {
             return Some(Mismatch::Kind);
         }
         // Otherwise, any client could use the robot's name to bypass other rules.

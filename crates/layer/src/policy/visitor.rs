@@ -1,6 +1,9 @@
 //! The visitor that sent a request.
 
-use crate::detect::{Claim, Verdict};
+use crate::{
+    detect::{Claim, Kind, Verdict},
+    registry::Purpose,
+};
 
 use super::Sender;
 
@@ -71,10 +74,24 @@ impl<'v> Visitor<'v> {
     /// Returns `true` if the visitor makes no claim to be a robot, so that only rules for this kind
     /// of visitor apply.
     pub(super) fn claims_nothing(self) -> bool {
-        matches!(
-            self.claim,
-            Claim::Nameless | Claim::Shared(_) | Claim::Person
-        )
+        matches!(self.kind(), Kind::Nameless | Kind::Shared | Kind::Person)
+    }
+
+    /// Returns the kind of visitor whose rules apply: verified assistive software acts for a person.
+    pub(super) fn kind(self) -> Kind {
+        match self.claim.purpose() {
+            Purpose::Assistive if self.verdict == Verdict::Verified => Kind::Person,
+            _ => self.claim.kind(),
+        }
+    }
+
+    /// Returns the purpose to which rules apply: assistive software that is not verified may be any
+    /// automated browser.
+    pub(super) fn purpose(self) -> Purpose {
+        match self.claim.purpose() {
+            Purpose::Assistive => Purpose::Automation,
+            purpose => purpose,
+        }
     }
 
     pub(super) fn is_spoofed(self) -> bool {

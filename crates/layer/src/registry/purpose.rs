@@ -80,6 +80,9 @@ purposes! {
     Library = "library",
     /// A browser that is controlled by a program.
     Automation = "automation",
+    /// Software that acts for a person who cannot see or type: treated like a person's browser if
+    /// verified, and otherwise like `automation`.
+    Assistive = "assistive",
 }
 
 impl fmt::Display for Purpose {

@@ -429,7 +429,7 @@ fn judge_visitor<'v>(
 ) -> Option<Visitor<'v>> {
     let exempt = match visitor {
         None => Some("robots.txt is enforced for robots only."),
-        Some(visitor) if visitor.claims_nothing() => Some(match visitor.claim.kind() {
+        Some(visitor) if visitor.claims_nothing() => Some(match visitor.kind() {
             Kind::Person => "robots.txt is enforced for robots only.",
             Kind::Shared => {
                 "Many people share the User-Agent, and robots.txt is enforced for robots only."

@@ -214,8 +214,12 @@ fn trains_only(robot: &Robot) -> Option<&'static PolicyToken> {
 /// Returns the token of the group to use for a robot without its own group.
 ///
 /// Google documents such fallbacks: Googlebot-Image and other robots obey the group for Googlebot.
+/// Apple documents the same for Applebot (support.apple.com/119829).
 fn fallback(token: &str) -> Option<&'static str> {
     let general = "Googlebot";
+    if token.eq_ignore_ascii_case("Applebot") {
+        return Some(general);
+    }
     let (first, rest) = token.split_at_checked(general.len())?;
     (first.eq_ignore_ascii_case(general) && rest.starts_with('-')).then_some(general)
 }

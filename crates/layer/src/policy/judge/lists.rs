@@ -71,10 +71,10 @@ impl Policy {
 
     pub(super) fn judge_purpose(
         &self,
-        claim: &Claim<'_>,
+        visitor: Visitor<'_>,
         trace: &mut impl Trace,
     ) -> Result<(), PassReason> {
-        let purpose = claim.purpose();
+        let purpose = visitor.purpose();
         let is_redirected = self.purposes.contains(&purpose);
         trace.step("purpose", || {
             let not = if is_redirected { "" } else { "not " };
