@@ -16,11 +16,12 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Creates the table; circular chains, long chains and links to other hosts are omitted.
+    /// Creates the table; circular chains, long chains, links to other hosts, and paths that browsers
+    /// take for another host are omitted.
     pub(super) fn new(named: impl IntoIterator<Item = (String, String)>, max: usize) -> Self {
         let named = named.into_iter().take(max);
         let named: HashMap<Box<str>, Box<str>> = named
-            .filter(|(url, canonical)| host_of(url) == host_of(canonical))
+            .filter(|(url, canonical)| host_of(url) == host_of(canonical) && is_path(canonical))
             .map(|(url, canonical)| (url.into(), canonical.into()))
             .collect();
         let urls = named.iter();
@@ -57,6 +58,14 @@ fn end(url: &str, named: &HashMap<Box<str>, Box<str>>) -> Option<Box<str>> {
 
 fn host_of(url: &str) -> Option<&str> {
     url.split_once('/').map(|(host, _)| host)
+}
+
+/// Returns `true` if the path of a URL is a path, too, if it stands alone: `//a.example/` and
+/// `/\a.example/` would be another host.
+fn is_path(url: &str) -> bool {
+    let path = url.split_once('/').map_or("", |(_, path)| path);
+    // Browsers ignore tabs and newlines.
+    !path.trim_start_matches(char::is_control).starts_with(['/', '\\'])
 }
 
 /// Returns a URL in the form used as a key: the lowercase host without the default port, followed
@@ -109,6 +118,19 @@ mod tests {
             assert_eq!(table.find(url), canonical, "{url}");
         }
         assert_eq!(table.len(), 7);
+    }
+
+    #[test]
+    fn canonical_url_never_leads_to_another_host() {
+        for start in ["/", "//", "\\", "\\/", "\t/", "\n\\", "/\\", "\r//"] {
+            for host in ["evil.example", "evil.example:80", "user@evil.example", "[::1]", ""] {
+                let canonical = format!("h/{start}{host}/a");
+                let table = table(&[("h/a?b", &canonical)]);
+                assert_eq!(table.find("h/a?b"), None, "{canonical:?}");
+            }
+        }
+        let table = table(&[("h/a?b", "h/a//b")]);
+        assert_eq!(table.find("h/a?b"), Some("/a//b"));
     }
 
     #[test]
