@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use robot_detection::{
-    detect::{Claim, Detector, PartKind, parts},
+    detect::{Detector, PartKind, parts},
     registry::{PatternKind, Purpose, Robot, bundled},
 };
 
