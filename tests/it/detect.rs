@@ -618,7 +618,10 @@ mod reference {
                 clear_before && !after.starts_with(|c: char| c.is_ascii_alphabetic())
             }
             PatternKind::Prefix => {
-                before.is_empty() && (literal.len() > 8 || found == literal.as_bytes())
+                let letters = || literal.chars().filter(char::is_ascii_alphabetic);
+                let in_capitals =
+                    letters().count() >= 2 && letters().all(|c| c.is_ascii_uppercase());
+                before.is_empty() && (!in_capitals || found == literal.as_bytes())
             }
             PatternKind::Product => {
                 let number = |s: &str| s.starts_with(|c: char| c.is_ascii_digit());

@@ -169,6 +169,8 @@ impl Matcher {
             let contacts = contacts.get_or_insert_with(|| Contacts::find_in(text));
             match contacts.place(range.start) {
                 Place::Path => {}
+                // A person's program does not write a shared name into a URL.
+                Place::Contact if form.owner.is_shared => {}
                 place => visitor.hit(form.owner, range, place),
             }
         }

@@ -1,9 +1,7 @@
 //! The visitor that sent a request.
 
-use crate::{
-    detect::{Claim, Kind, Verdict},
-    registry::Purpose,
-};
+use crate::detect::{Claim, Kind, Verdict};
+use crate::registry::Purpose;
 
 use super::Sender;
 

@@ -60,12 +60,14 @@ fn host_of(url: &str) -> Option<&str> {
     url.split_once('/').map(|(host, _)| host)
 }
 
-/// Returns `true` if the path of a URL is a path, too, if it stands alone: `//a.example/` and
-/// `/\a.example/` would be another host.
+/// Returns `true` if the path of a URL can be used without its host. Browsers would read
+/// `//a.example/` and `/\a.example/` as another host.
 fn is_path(url: &str) -> bool {
     let path = url.split_once('/').map_or("", |(_, path)| path);
     // Browsers ignore tabs and newlines.
-    !path.trim_start_matches(char::is_control).starts_with(['/', '\\'])
+    !path
+        .trim_start_matches(char::is_control)
+        .starts_with(['/', '\\'])
 }
 
 /// Returns a URL in the form used as a key: the lowercase host without the default port, followed
@@ -123,7 +125,13 @@ mod tests {
     #[test]
     fn canonical_url_never_leads_to_another_host() {
         for start in ["/", "//", "\\", "\\/", "\t/", "\n\\", "/\\", "\r//"] {
-            for host in ["evil.example", "evil.example:80", "user@evil.example", "[::1]", ""] {
+            for host in [
+                "evil.example",
+                "evil.example:80",
+                "user@evil.example",
+                "[::1]",
+                "",
+            ] {
                 let canonical = format!("h/{start}{host}/a");
                 let table = table(&[("h/a?b", &canonical)]);
                 assert_eq!(table.find("h/a?b"), None, "{canonical:?}");

@@ -19,10 +19,6 @@ use crate::registry::{Pattern, PatternKind, Robot};
 /// Maximum length of a literal pattern.
 const MAX_LITERAL_BYTES: usize = 512;
 
-/// Maximum length of a prefix that matches only in its own spelling: `ELEMENT/` is malware, and
-/// `Element/` is a messenger.
-const MAX_SPELLED_BYTES: usize = 8;
-
 /// Size limits of a [`Matcher`].
 #[derive(Clone, Copy, Debug)]
 pub(in crate::detect) struct Limits {
@@ -196,7 +192,7 @@ impl Builder {
             0 => Err("the pattern is empty".to_owned()),
             1..=MAX_LITERAL_BYTES => {
                 let literal = pattern.text.as_bytes();
-                let test = if rule == Rule::Prefix && literal.len() <= MAX_SPELLED_BYTES {
+                let test = if rule == Rule::Prefix && is_in_capitals(literal) {
                     self.spelled(literal)?
                 } else {
                     Test::Rule(rule)
@@ -246,7 +242,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Returns the test for a prefix that must be spelled as in the registry.
+    /// Returns the test for a prefix that matches only as it is spelled.
     fn spelled(&mut self, literal: &[u8]) -> Result<Test, String> {
         let test = Test::Plain(number(self.plains.len())?);
         self.plains.push(Plain {
@@ -283,6 +279,13 @@ impl Specificity {
             is_shared: self.shared,
         })
     }
+}
+
+/// Returns `true` for a name in capitals, which may be a common word in another case: `ELEMENT/` is
+/// malware, and `Element/` is a messenger.
+fn is_in_capitals(literal: &[u8]) -> bool {
+    let mut letters = literal.iter().filter(|byte| byte.is_ascii_alphabetic());
+    letters.clone().count() >= 2 && letters.all(u8::is_ascii_uppercase)
 }
 
 fn narrow(number: usize) -> Result<u32, BuildError> {

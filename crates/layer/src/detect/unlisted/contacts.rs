@@ -100,7 +100,8 @@ fn is_browser_s(text: &[u8], after: &[u8]) -> bool {
 
 /// Returns `true` for a site's name that a browser's toolbar or framework adds.
 fn is_browser_part(before: &[u8], after: &[u8]) -> bool {
-    ends_with(before, b" wails") || ends_with(before, b" ant") && starts_with(after, b" toolbar")
+    let is_toolbar = ends_with(before, b" ant") || ends_with(before, b"(ant");
+    ends_with(before, b" wails") || is_toolbar && starts_with(after, b" toolbar")
 }
 
 /// Returns `true` if the text around an `@` is an e-mail address.
