@@ -1,7 +1,8 @@
 //! Converts `[licensing]` and `[[license]]` into the terms of a site.
 
 use crate::config::{
-    ConfigErrors, LicenseSettings, LicensingSection, Loaded, Settings, TrainingTerms,
+    ConfigErrors, LicenseSettings, LicensingSection, Loaded, RobotsTxtSection, Settings,
+    TrainingTerms,
 };
 use crate::licensing::{Licensing, Terms, TermsError, Usage};
 use crate::policy::{TagRule, TagRuleBuilder};
@@ -22,6 +23,8 @@ type Set = fn(Terms, &str) -> Result<Terms, TermsError>;
 /// Returns an error that shows the place of the invalid value.
 pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     let settings = loaded.settings();
+    let key = LicensingSection::KEY;
+    let section = &settings.licensing;
     let tables = &settings.tables.licenses;
     let mut all = Vec::new();
     for table in tables {
@@ -31,10 +34,27 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
         let _ = Licensing::new([made.clone()]).map_err(wrong)?;
         all.push(made);
     }
-    let key = LicensingSection::KEY;
-    let section = &settings.licensing;
     let is_reserved = section.training == TrainingTerms::Reserved;
+    let usage_key = RobotsTxtSection::KEY;
+    let robots_txt = &settings.robots_txt;
+    let mut usage = robots_txt
+        .content_usage
+        .iter()
+        .map(|line| split_usage(line));
+    let is_permitted = usage.any(|(path, list)| path.is_empty() && has(list, "train-ai=y"))
+        || has(&robots_txt.content_signal, "ai-train=yes");
+    if is_reserved && is_permitted {
+        let contradiction = "\"reserved\" contradicts robots_txt.content_usage or \
+            robots_txt.content_signal, which permit AI training on all pages; permit it for a path, \
+            such as content_usage = [\"/open/ train-ai=y\"]";
+        return Err(loaded.invalid(&key.training, contradiction));
+    }
     if all.is_empty() && is_reserved {
+        for (path, _) in exceptions(settings) {
+            let terms = Terms::new().paths([path]);
+            let terms = terms.map_err(|error| loaded.invalid(&usage_key.content_usage, error))?;
+            all.push(terms.permits([Usage::AiTrain]).tdm_reservation(false));
+        }
         all.push(Terms::new().prohibits([Usage::AiTrain]));
     }
     let has_terms = !all.is_empty();
@@ -54,6 +74,24 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     }
 }
 
+/// Returns the lines of `content_usage` that permit AI training of certain paths, each with its path.
+fn exceptions(settings: &Settings) -> impl Iterator<Item = (&str, &str)> {
+    let lines = settings.robots_txt.content_usage.iter();
+    lines
+        .map(|line| split_usage(line))
+        .filter(|(path, list)| !path.is_empty() && has(list, "train-ai=y"))
+}
+
+/// Returns `true` if a list of preferences contains a member.
+fn has(list: &str, member: &str) -> bool {
+    list.split(',').any(|one| one.trim() == member)
+}
+
+/// Returns `true` if `licensing.training` is reserved for all paths of the site.
+pub(super) fn is_reserved_everywhere(settings: &Settings) -> bool {
+    settings.licensing.training == TrainingTerms::Reserved && exceptions(settings).next().is_none()
+}
+
 /// Returns a list of preferences to which a member is added if `licensing.training` is reserved and
 /// the list does not contain the member's label.
 pub(super) fn reserving(settings: &Settings, list: &str, label: &str, value: &str) -> String {
@@ -65,11 +103,21 @@ pub(super) fn reserving(settings: &Settings, list: &str, label: &str, value: &st
     format!("{label}={value}{comma}{list}")
 }
 
-/// Returns the tag that states on each page that AI training is not permitted, if it is reserved.
-pub(super) fn reserved_tag(settings: &Settings) -> Option<TagRuleBuilder> {
+/// Returns the tags that state on each page whether AI training is permitted, if it is reserved.
+pub(super) fn reserved_tags(settings: &Settings) -> Vec<TagRuleBuilder> {
     if settings.licensing.training == TrainingTerms::Unstated {
-        return None;
+        return Vec::new();
     }
+    // A path of robots.txt is the start of a path, a glob is the whole path.
+    let glob = |path: &str| match path.strip_suffix('$') {
+        Some(path) => path.to_owned(),
+        None => format!("{path}*"),
+    };
+    let open = exceptions(settings).map(|(path, list)| {
+        let tag = TagRule::builder("all").paths([glob(path)]);
+        tag.header("Content-Usage", list)
+            .header("TDM-Reservation", "0")
+    });
     let mut lines = settings
         .robots_txt
         .content_usage
@@ -79,16 +127,18 @@ pub(super) fn reserved_tag(settings: &Settings) -> Option<TagRuleBuilder> {
         .find(|(path, _)| path.is_empty())
         .map_or("", |(_, list)| list);
     let tag = TagRule::builder("noai, noimageai")
+        .except(exceptions(settings).map(|(path, _)| glob(path)))
         .header("Content-Usage", reserving(settings, usage, "train-ai", "n"))
         .header("TDM-Reservation", "1");
     let host = settings.server.hosts.first();
-    Some(match host.and_then(|host| license_url(settings, host)) {
+    let tag = match host.and_then(|host| license_url(settings, host)) {
         Some(url) => tag.header(
             "Link",
             format!("<{url}>; rel=\"license\"; type=\"application/rsl+xml\""),
         ),
         None => tag,
-    })
+    };
+    open.chain([tag]).collect()
 }
 
 /// Returns the URL of the RSL document served on a host, if any.

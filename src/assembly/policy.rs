@@ -1,7 +1,7 @@
 //! Converts the settings of a site into its policy.
 
 use super::{
-    licensing::reserved_tag,
+    licensing::reserved_tags,
     origins::check_senders,
     rules::{rule, tag_rule},
 };
@@ -100,10 +100,8 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     for table in &settings.tables.tags {
         builder = builder.x_robots_tag(tag_rule(table, settings, origins));
     }
-    match reserved_tag(settings) {
-        Some(tag) => builder.x_robots_tag(tag),
-        None => builder,
-    }
+    let tags = reserved_tags(settings).into_iter();
+    tags.fold(builder, |builder, tag| builder.x_robots_tag(tag))
 }
 
 /// The label of the suspects rule in reasons, logs and bans.

@@ -17,7 +17,10 @@ use crate::robots_file::{
     split_usage,
 };
 
-use super::{license_url, licensing::reserving};
+use super::{
+    license_url,
+    licensing::{is_reserved_everywhere, reserving},
+};
 
 /// The maximum size of a served robots.txt file, in bytes; robots read only 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -160,7 +163,12 @@ fn rules(
     settings: &Settings,
     wrong: &Wrong<'_>,
 ) -> Result<RobotsTxtRules, ConfigErrors> {
-    let signal = reserving(settings, &what.content_signal, "ai-train", "no");
+    // A Content-Signal applies to all paths, so it would contradict an exception.
+    let signal = if is_reserved_everywhere(settings) {
+        reserving(settings, &what.content_signal, "ai-train", "no")
+    } else {
+        what.content_signal.clone()
+    };
     let mut usage: Vec<String> = what.content_usage.iter().cloned().collect();
     match usage.iter_mut().find(|line| split_usage(line).0.is_empty()) {
         Some(line) => *line = reserving(settings, line, "train-ai", "n"),

@@ -2,12 +2,15 @@
 
 use crate::config::{Settings, WhenSettings};
 use crate::licensing::{ContentUse, Licensing, PageSources, Preference, TDMREP_PATH, Terms};
-use crate::policy::{Policy, ResponseHeaders};
+use crate::policy::{Policy, ResponseHeaders, TagRule};
 use crate::robots_file::split_usage;
 use crate::robots_txt::RobotsTxt;
 
 /// The response headers set by a rule, with the path prefixes to which the rule applies.
 pub(super) struct RuleWords<'r> {
+    /// The tag rule, which applies in addition to others; `None` for a rule, of which only the first
+    /// that matches applies.
+    tag: Option<&'r TagRule>,
     pub(super) label: &'r str,
     pub(super) headers: &'r ResponseHeaders,
     pub(super) prefixes: Vec<String>,
@@ -18,16 +21,18 @@ pub(super) fn rule_words<'r>(settings: &Settings, policy: &'r Policy) -> Vec<Rul
     let rules = policy.rules().zip(&settings.tables.rules);
     let words = rules.filter_map(|(rule, settings)| {
         Some(RuleWords {
+            tag: None,
             label: rule.label(),
             headers: rule.response_headers()?,
             prefixes: prefixes(&settings.when),
         })
     });
-    // The tag of licensing.training follows the tags of the file and applies to all pages.
+    // The tags of licensing.training follow the tags of the file.
     let tables = settings.tables.tags.iter().map(|tag| prefixes(&tag.when));
     let everywhere = std::iter::repeat_with(|| vec!["/".to_owned()]);
     let tags = policy.tag_rules().zip(tables.chain(everywhere));
     let words = words.chain(tags.map(|(tag, prefixes)| RuleWords {
+        tag: Some(tag),
         label: tag.label(),
         headers: tag.response_headers(),
         prefixes,
@@ -41,6 +46,14 @@ fn prefixes(when: &WhenSettings) -> Vec<String> {
     let rooted = paths.filter(|path| path.starts_with('/'));
     let starts = rooted.map(|path| path.split('*').next().unwrap_or_default());
     starts.map(str::to_owned).collect()
+}
+
+impl RuleWords<'_> {
+    fn is_about(&self, location: &str) -> bool {
+        let mut prefixes = self.prefixes.iter();
+        prefixes.any(|prefix| location.starts_with(prefix.as_str()))
+            && self.tag.is_none_or(|tag| tag.applies_to_path(location))
+    }
 }
 
 /// Everything that a site states about the use of its content.
@@ -123,12 +136,10 @@ impl<'s> Stated<'s> {
         let mut all = robots_txt.preferences("*", location);
         // Content-Signal does not support paths, so a Content-Usage line for a path may differ.
         all.retain(|one| location == "/" || !one.source.ends_with("Content-Signal"));
+        let mut is_decided = false;
         for rule in self.rules {
-            if rule
-                .prefixes
-                .iter()
-                .any(|prefix| location.starts_with(prefix.as_str()))
-            {
+            if rule.is_about(location) && !(is_decided && rule.tag.is_none()) {
+                is_decided |= rule.tag.is_none();
                 let label = format!("{}, ", rule.label);
                 let lines = rule.headers.iter();
                 let headers = PageSources {

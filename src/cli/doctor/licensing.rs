@@ -74,7 +74,10 @@ fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> 
     let section = &settings.licensing;
     let has_terms = !licensing.terms().is_empty();
     gap(
-        has_terms && section.rsl.is_empty() && !section.tdmrep,
+        has_terms
+            && section.rsl.is_empty()
+            && !section.tdmrep
+            && section.training == TrainingTerms::Unstated,
         "the terms of [[license]] are not published: set licensing.rsl or licensing.tdmrep"
             .to_owned(),
     );
@@ -270,6 +273,11 @@ mod tests {
                 [[license]]\npath = '/open/*'\npermits = 'all'\n\
                 {RULE}headers = {{ 'X-Robots-Tag' = 'noarchive', 'Link' = '</l.xml>; rel=license' }}\n\
                 {}headers = {{ 'Content-Usage' = 'train-ai=y' }}\n", RULE.replace("/*", "/open/*")),
+            // Only the first rule that matches adds its headers.
+            format!("content_usage = ['train-ai=n', '/open/ train-ai=y']\n{}headers = {{ 'Content-Usage' = 'train-ai=y' }}\n\
+                {RULE}headers = {{ 'Content-Usage' = 'train-ai=n' }}\n", RULE.replace("/*", "/open/*")),
+            // One setting, with an exception.
+            "content_usage = '/open/ train-ai=y'\n[licensing]\ntraining = 'reserved'\n".to_owned(),
             // Sold rights are reserved rights.
             "content_usage = 'train-ai=n'\n[licensing]\ntdmrep = true\n[[license]]\npermits = 'ai-train'\npayment = 'training'\n".to_owned(),
         ] {

@@ -58,7 +58,18 @@ struct Contents {
 }
 
 pub(super) fn preferences(args: &PreferencesArgs) -> anyhow::Result<ExitCode> {
+    if args.robot.trim().is_empty() || args.robot == "*" {
+        let reason = "--robot needs the product token of a robot, such as GPTBot".to_owned();
+        return Err(WrongUsage(reason).into());
+    }
     let contents = if is_local(args) {
+        if !args.url.starts_with('/') && Url::parse(&args.url).is_err() {
+            let reason = format!(
+                "{:?} is neither a URL nor a path; a path begins with /",
+                args.url
+            );
+            return Err(WrongUsage(reason).into());
+        }
         local(args)?
     } else {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -168,6 +179,10 @@ async fn requested(args: &PreferencesArgs) -> anyhow::Result<Contents> {
     let client = DirectClient::new(DirectSettings::default())?;
     let get = async |url: Url| {
         let answer = client.send(Method::GET, &url, HeaderMap::new()).await?;
+        if answer.status != 200 && answer.status != 404 {
+            let note = format!("note: the status of {url} is {}", answer.status);
+            output::note(&output::clean(&note));
+        }
         anyhow::Ok(if answer.status == 200 {
             answer.body.to_vec()
         } else {
@@ -176,6 +191,9 @@ async fn requested(args: &PreferencesArgs) -> anyhow::Result<Contents> {
     };
     let robots_txt = get(url.join("/robots.txt")?).await?;
     let page = client.send(Method::GET, &url, HeaderMap::new()).await?;
+    if page.status != 200 {
+        output::note(&format!("note: the status of the page is {}", page.status));
+    }
     let mut contents = Contents {
         headers: page
             .headers

@@ -365,3 +365,65 @@ async fn the_admin_page_lists_the_headers_of_a_rule() {
     );
     robots.shutdown().await;
 }
+
+#[test]
+fn reserved_training_has_exceptions_by_path_in_all_formats() {
+    let (site, directory) = (site(), tempfile::tempdir().unwrap());
+    let settings = r#"
+filter_pattern = ""
+redirect_url = ""
+[robots_txt]
+serve = "settings"
+content_usage = "/open/ train-ai=y"
+[licensing]
+training = "reserved"
+[[rule]]
+path = "/sold/*"
+visitors = "all"
+action = "pass"
+headers = { "Content-Usage" = "search=n", "TDM-Reservation" = "0" }
+"#;
+    let server = serve(directory.path(), &site, settings);
+    let headers = |path: &str| {
+        let answer = server.get(path, FIREFOX);
+        ["content-usage", "tdm-reservation", "x-robots-tag"].map(|name| answer.header(name))
+    };
+    let reserved = ["train-ai=n", "1", "notranslate, noai, noimageai"];
+    assert_eq!(headers("/"), reserved);
+    assert_eq!(headers("/%6fpen"), reserved);
+    for path in ["/open/", "/open/a", "/%6fpen/a"] {
+        assert_eq!(
+            headers(path),
+            ["train-ai=y", "0", "notranslate, all"],
+            "{path}"
+        );
+    }
+    // The headers of a rule replace those of the setting.
+    assert_eq!(headers("/sold/a")[..2], ["search=n", "0"]);
+    let tdmrep = server.get("/.well-known/tdmrep.json", FIREFOX).body;
+    let rules: Vec<serde_json::Value> = serde_json::from_str(&tdmrep).unwrap();
+    let rules: Vec<_> = rules
+        .iter()
+        .map(|rule| (&rule["location"], &rule["tdm-reservation"]))
+        .collect();
+    assert_eq!(
+        format!("{rules:?}"),
+        "[(String(\"/open/\"), Number(0)), (String(\"/\"), Number(1))]"
+    );
+    let file = server.get("/robots.txt", FIREFOX).body;
+    assert!(!file.contains("Content-Signal"), "{file}");
+    assert!(
+        file.contains("Content-Usage: train-ai=n")
+            && file.contains("Content-Usage: /open/ train-ai=y"),
+        "{file}"
+    );
+
+    let everywhere = settings.replace("/open/ train-ai=y", "train-ai=y");
+    configure(directory.path(), &everywhere);
+    let refused = run(directory.path(), &["validate"]);
+    assert_ne!(refused.status.code(), Some(0));
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("\"reserved\" contradicts"),
+        "{refused:?}"
+    );
+}

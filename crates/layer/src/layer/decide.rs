@@ -228,8 +228,8 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Adds the response headers of the policy and of the deciding rule; the rule's headers are omitted
-/// for the program's own requests.
+/// Adds the response headers of the policy, and of the deciding rule, which replace headers of the
+/// policy; the rule's headers are omitted for the program's own requests.
 fn add_headers<B>(
     received: &ReceivedRequest<'_, B>,
     visitor: Option<Visitor<'_>>,
@@ -244,7 +244,7 @@ fn add_headers<B>(
     let given = rule.and_then(Rule::response_headers);
     let tags = tags.rules.into_iter().map(TagRule::response_headers);
     case.additions.varies = varies && !policy.is_dry_run();
-    case.additions.headers = given.into_iter().chain(tags).map(Arc::clone).collect();
+    case.additions.headers = tags.chain(given).map(Arc::clone).collect();
 }
 
 /// Logs and counts an action that was not taken because of the dry run.

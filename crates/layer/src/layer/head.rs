@@ -12,7 +12,7 @@ use http::{
 };
 
 use crate::policy::{
-    Action, Answer, CountedViolation, RateLimiter, Redirect, Refuse, ResponseHeaders,
+    Action, Answer, Breach, CountedViolation, RateLimiter, Redirect, Refuse, ResponseHeaders,
 };
 
 /// The `Retry-After` value for refused robots, sent with statuses that ask clients to retry later.
@@ -177,7 +177,12 @@ impl Head {
             _ => StatusCode::FORBIDDEN,
         };
         let breach = &outcome.breach;
-        let text = format!("This robot does not obey /robots.txt: {breach}.\n");
+        let text = match breach {
+            Breach::Disallowed { is_about_usage, .. } if *is_about_usage => {
+                format!("This page must not be used for AI training: {breach}.\n")
+            }
+            _ => format!("This robot does not obey /robots.txt: {breach}.\n"),
+        };
         Self::text(status, text)
     }
 

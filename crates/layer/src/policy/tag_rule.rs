@@ -43,6 +43,8 @@ pub struct TagRule {
     /// The header that the rule adds.
     headers: Arc<ResponseHeaders>,
     scope: Scope,
+    /// The paths to which the rule does not apply.
+    except: Option<Scope>,
     shown: Vec<String>,
 }
 
@@ -55,6 +57,7 @@ pub struct TagRuleBuilder {
     lines: Vec<(String, String)>,
     origin: String,
     when: When,
+    except: Vec<String>,
 }
 
 /// The `X-Robots-Tag` headers to add to a response.
@@ -82,6 +85,7 @@ impl TagRule {
             lines: Vec::new(),
             origin: String::new(),
             when: When::new(),
+            except: Vec::new(),
         }
     }
 
@@ -102,6 +106,18 @@ impl TagRule {
     #[must_use]
     pub fn value(&self) -> &str {
         self.headers.first()
+    }
+
+    /// Returns `true` if the rule may apply to a path.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn applies_to_path(&self, path: &str) -> bool {
+        let request = Request {
+            method: "GET",
+            host: None,
+            path,
+        };
+        self.scope.hosts.is_some() || self.is_about(&asked(&request, path.as_bytes()))
     }
 
     /// Returns the header as it is added to a response.
@@ -129,12 +145,21 @@ impl TagRule {
         &mut self.scope
     }
 
+    /// Returns `true` unless the conditions on the path, method and host exclude the request.
+    fn is_about(&self, asked: &NormalizedRequest<'_>) -> bool {
+        let except = self.except.as_ref();
+        self.scope.matches(asked) && !except.is_some_and(|except| except.matches(asked))
+    }
+
     fn step(&self, asked: &NormalizedRequest<'_>, visitor: Option<Visitor<'_>>) -> Step {
         let label = match self.origin() {
             "" => self.label().to_owned(),
             origin => format!("{} ({origin})", self.label()),
         };
         let text = match self.scope.mismatch(asked, visitor) {
+            None if !self.is_about(asked) => {
+                format!("The response gets no X-Robots-Tag from {label}: the path is an exception.")
+            }
             None => format!(
                 "The response gets X-Robots-Tag: {} from {label}.",
                 self.value()
@@ -161,6 +186,12 @@ impl TagRuleBuilder {
         self
     }
 
+    /// Sets the paths to which the rule does not apply, as globs.
+    pub fn except<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+        self.except = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Adds conditions, replacing conditions of the same type. By default, a tag rule matches all
     /// responses.
     pub fn when(mut self, when: When) -> Self {
@@ -179,12 +210,17 @@ impl TagRuleBuilder {
         let headers = ResponseHeaders::tag(&self.value, &self.lines).map_err(refuse)?;
         let (mut scope, shown) = self.when.build().map_err(refuse)?;
         scope.places = places.clone();
+        let except = match &*self.except {
+            [] => None,
+            paths => Some(When::new().paths(paths).build().map_err(refuse)?.0),
+        };
         Ok(TagRule {
             label: format!("x_robots_tag {number}"),
             shown,
             origin: self.origin,
             headers: Arc::new(headers),
             scope,
+            except,
         })
     }
 }
@@ -220,11 +256,7 @@ impl Policy {
         }
         self.reading.with_path(request.path, |path| {
             let asked = asked(request, path);
-            for rule in self
-                .tag_rules
-                .iter()
-                .filter(|rule| rule.scope.matches(&asked))
-            {
+            for rule in self.tag_rules.iter().filter(|rule| rule.is_about(&asked)) {
                 // Set even if the rule does not match: it may match another User-Agent, which
                 // caches must consider.
                 tags.depends_on_user_agent |= !rule.scope.is_for_all();

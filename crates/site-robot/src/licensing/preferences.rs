@@ -73,6 +73,14 @@ impl PageSources<'_> {
             |url| url[url::Position::BeforePath..].to_owned(),
         );
         let mut reserved = tdmrep(self.tdmrep, &path).into_iter().collect::<Vec<_>>();
+        if !self.tdmrep.is_empty() && rules_of_tdmrep(self.tdmrep).is_none() {
+            push_remark(
+                &mut stated,
+                "tdmrep.json",
+                "",
+                "the file is not a JSON list",
+            );
+        }
         let mut usage: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (label, name, value) in &self.headers {
             let source = format!("{label}header {name}");
@@ -80,8 +88,13 @@ impl PageSources<'_> {
                 // Several lines are one dictionary (RFC 9110 §5.3, RFC 9651 §4.2).
                 "content-usage" => usage.entry(label).or_default().push(value),
                 "content-signal" => signals(&source, value, &mut stated),
-                "tdm-reservation" => reserved.extend(reservation(&source, value)),
-                "x-robots-tag" => noai(&source, value, &mut stated),
+                "tdm-reservation" => match reservation(&source, value) {
+                    Some(statement) => reserved.push(statement),
+                    None => {
+                        push_remark(&mut stated, &source, value, "the value is neither 0 nor 1")
+                    }
+                },
+                "x-robots-tag" => noai(&source, for_agent(value, robot), &mut stated),
                 _ => {}
             }
         }
@@ -266,10 +279,14 @@ fn signals(source: &str, list: &str, stated: &mut Vec<Preference>) {
     }
 }
 
+fn rules_of_tdmrep(text: &str) -> Option<Vec<Value>> {
+    serde_json::from_str(text).ok()
+}
+
 /// Returns the first reservation for a path in a `tdmrep.json` file.
 fn tdmrep(text: &str, path: &str) -> Option<Preference> {
-    let rules: Value = serde_json::from_str(text).ok()?;
-    let mut rules = rules.as_array()?.iter().zip(1..);
+    let rules = rules_of_tdmrep(text)?;
+    let mut rules = rules.iter().zip(1..);
     let (rule, number) = rules.find(|(rule, _)| {
         let location = rule.get("location").and_then(Value::as_str);
         location.is_some_and(|location| is_below(location, path))
@@ -301,9 +318,21 @@ fn reservation(source: &str, value: &str) -> Option<Preference> {
     Some(Preference::new(ContentUse::Training, allows, source, text))
 }
 
+/// Returns the directives of an `X-Robots-Tag` that apply to a robot: a value may begin with the name
+/// of the only robot that it is for.
+fn for_agent<'v>(value: &'v str, robot: &str) -> &'v str {
+    match value.split_once(':') {
+        Some((agent, directives)) if !agent.contains(',') => {
+            let is_meant = agent.trim().eq_ignore_ascii_case(robot);
+            if is_meant { directives } else { "" }
+        }
+        _ => value,
+    }
+}
+
 /// Reads the words `noai` and `noimageai`, which `DeviantArt` proposed in 2022.
 fn noai(source: &str, value: &str, stated: &mut Vec<Preference>) {
-    let words = value.split([',', ':']).map(str::trim);
+    let words = value.split(',').map(str::trim);
     for word in words.filter(|word| {
         ["noai", "noimageai"]
             .iter()
@@ -386,6 +415,9 @@ fn licences(document: &str) -> Vec<(String, Vec<Licence>)> {
 /// suffices for a permission; a use that must be paid for is neither permitted nor forbidden.
 fn of_licences(url: &str, document: &str, path: &str, stated: &mut Vec<Preference>) {
     let contents = licences(document);
+    if contents.is_empty() {
+        push_remark(stated, url, "", "the document is not RSL");
+    }
     let about = contents
         .iter()
         .filter(|(pattern, _)| is_below(pattern, path));

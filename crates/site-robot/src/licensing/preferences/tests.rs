@@ -489,3 +489,36 @@ fn headers_tags_and_documents_are_combined() {
         );
     }
 }
+
+#[test]
+fn robots_tag_of_another_robot_and_unusable_sources_state_nothing() {
+    let stated = |name, value, tdmrep| {
+        let sources = PageSources {
+            headers: vec![("", name, value)],
+            tdmrep,
+            licences: vec![("l", "<html>")],
+            ..PageSources::default()
+        };
+        sources.preferences("ClaudeBot", "/")
+    };
+    for (value, expected) in [
+        ("googlebot: noai", "---"),
+        ("claudebot: noindex, noai", "n--"),
+        ("noindex, noai", "n--"),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST", "---"),
+    ] {
+        let found = stated("X-Robots-Tag", value, "");
+        assert_eq!(results(&found), expected, "{value}");
+    }
+    let remarks = stated("TDM-Reservation", "yes", "<html>");
+    let remarks: Vec<_> = remarks
+        .iter()
+        .filter_map(|one| one.remark.as_deref())
+        .collect();
+    let expected = [
+        "the file is not a JSON list",
+        "the value is neither 0 nor 1",
+        "the document is not RSL",
+    ];
+    assert_eq!(remarks, expected);
+}
