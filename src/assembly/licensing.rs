@@ -13,6 +13,9 @@ use super::heaven::site_url;
 /// The default currency of payment amounts.
 const CURRENCY: &str = "USD";
 
+/// The setting of which explanations say that it adds headers.
+const ORIGIN: &str = "licensing.training";
+
 /// A function that sets a text field of the terms.
 type Set = fn(Terms, &str) -> Result<Terms, TermsError>;
 
@@ -114,7 +117,7 @@ pub(super) fn reserved_tags(settings: &Settings) -> Vec<TagRuleBuilder> {
         None => format!("{path}*"),
     };
     let open = exceptions(settings).map(|(path, list)| {
-        let tag = TagRule::builder("all").paths([glob(path)]);
+        let tag = TagRule::builder("all").origin(ORIGIN).paths([glob(path)]);
         tag.header("Content-Usage", list)
             .header("TDM-Reservation", "0")
     });
@@ -127,6 +130,7 @@ pub(super) fn reserved_tags(settings: &Settings) -> Vec<TagRuleBuilder> {
         .find(|(path, _)| path.is_empty())
         .map_or("", |(_, list)| list);
     let tag = TagRule::builder("noai, noimageai")
+        .origin(ORIGIN)
         .except(exceptions(settings).map(|(path, _)| glob(path)))
         .header("Content-Usage", reserving(settings, usage, "train-ai", "n"))
         .header("TDM-Reservation", "1");

@@ -93,7 +93,8 @@ section! {
     /// paths
     tdmrep: bool = "false";
     /// Whether AI training is permitted: unstated, or reserved (it is not; robots.txt, response
-    /// headers, tdmrep.json and the RSL document say so)
+    /// headers, tdmrep.json and the RSL document say so); robots_txt.content_usage can permit it for
+    /// paths, such as "/open/ train-ai=y"
     training: TrainingTerms = "unstated";
 }
 

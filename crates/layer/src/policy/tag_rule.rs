@@ -160,10 +160,10 @@ impl TagRule {
             None if !self.is_about(asked) => {
                 format!("The response gets no X-Robots-Tag from {label}: the path is an exception.")
             }
-            None => format!(
-                "The response gets X-Robots-Tag: {} from {label}.",
-                self.value()
-            ),
+            None => {
+                let headers: Vec<_> = self.headers.shown().collect();
+                format!("The response gets {} from {label}.", headers.join(" and "))
+            }
             Some(mismatch) => {
                 let reason = mismatch.reason(asked, visitor, &self.scope.places);
                 format!("The response gets no X-Robots-Tag from {label}: {reason}.")
