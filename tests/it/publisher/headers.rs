@@ -401,6 +401,7 @@ headers = { "Content-Usage" = "search=n", "TDM-Reservation" = "0" }
     // The headers of a rule replace those of the setting.
     assert_eq!(headers("/sold/a")[..2], ["search=n", "0"]);
     let tdmrep = server.get("/.well-known/tdmrep.json", FIREFOX).body;
+    let tdmrep = String::from_utf8(tdmrep).unwrap();
     let rules: Vec<serde_json::Value> = serde_json::from_str(&tdmrep).unwrap();
     let rules: Vec<_> = rules
         .iter()
@@ -410,7 +411,7 @@ headers = { "Content-Usage" = "search=n", "TDM-Reservation" = "0" }
         format!("{rules:?}"),
         "[(String(\"/open/\"), Number(0)), (String(\"/\"), Number(1))]"
     );
-    let file = server.get("/robots.txt", FIREFOX).body;
+    let file = String::from_utf8(server.get("/robots.txt", FIREFOX).body).unwrap();
     assert!(!file.contains("Content-Signal"), "{file}");
     assert!(
         file.contains("Content-Usage: train-ai=n")
