@@ -7,10 +7,9 @@ use crate::check::{Front, FrontSite, OwnPath, Place, PlaceError, RuleHeader};
 use crate::config::{Loaded, RobotsTxtSource, RuleSettings, Settings};
 use crate::licensing::Licensing;
 use crate::listen::ListenAddr;
-use crate::verify::Signer;
 
 use super::{
-    Signing, licensing, local_address,
+    licensing, local_address,
     rules::{all_rules, answer_setting},
 };
 
@@ -136,10 +135,6 @@ fn site_behind(
     if settings.admin.enabled && settings.admin.listen.is_none() {
         site.own
             .extend(OwnPath::tree(&settings.admin.path, "The admin page")?);
-    }
-    if Signing::from_settings(loaded).is_ok_and(|signing| signing.is_some()) {
-        let keys = "The keys of the site robot";
-        site.own.push(OwnPath::exact(Signer::DIRECTORY_PATH, keys)?);
     }
     Ok(site)
 }

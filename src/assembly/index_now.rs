@@ -49,9 +49,8 @@ pub(crate) fn indexed_site(
     if let Some(why) = announcement_obstacle(&site) {
         return Err(told(format!("{why}; set heaven.url")));
     }
-    if logs_in(loaded, settings) || settings.site_robot.signing_key.is_some() {
-        let why = "the site robot logs in or signs its requests, so it is not known which \
-                   pages are public";
+    if logs_in(loaded, settings) {
+        let why = "the site robot logs in, so it is not known which pages are public";
         return Err(told(why.to_owned()));
     }
     let heaven = heaven.clone();
@@ -100,7 +99,6 @@ mod tests {
         for (text, url, expected) in [
             ("", "http://127.0.0.1:8080", "127.0.0.1"),
             ("site_robot.login = 'bearer t'", site, "logs in"),
-            ("site_robot.signing_key = 'k.pem'", site, "signs"),
         ] {
             let error = told(text, url).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -14,7 +14,6 @@ mod policy;
 mod robot_conf;
 mod robots_txt;
 mod rules;
-mod signing;
 mod upstream;
 
 pub use alerts::alerts;
@@ -38,5 +37,4 @@ pub(crate) use robots_txt::configured_robots_txt;
 pub use robots_txt::{active_robots_txt, robots_txt};
 pub(crate) use rules::answer_setting;
 pub(crate) use rules::bans;
-pub(crate) use signing::Signing;
 pub(crate) use upstream::proxy;

@@ -175,16 +175,11 @@ pub(super) enum TokenScopeArg {
 /// Subcommands of the `database` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum DatabaseCommand {
-    /// Repair a damaged SQLite file: copy its readable rows to a new file and keep the damaged file
-    #[command(
-        after_help = "Exit code 0: the file is not damaged, or all readable rows were saved. A running server switches to the new file.\n\nExample: robot-detection --database sqlite:///var/lib/robot-detection/robot-detection.db database repair"
-    )]
-    Repair(DatabaseArgs),
     /// Create a new, empty database file and keep the existing file under another name
     #[command(
         after_help = "A running server switches to the new file and prints a new administrator password.\n\nExample: robot-detection database new --yes"
     )]
-    New(DatabaseArgs),
+    New(NewDatabaseArgs),
     /// Back up the whole database to a new file; servers can keep running
     #[command(
         after_help = "For PostgreSQL, use pg_dump as shown in the error message.\n\nExample: robot-detection database backup robot-detection.backup"
@@ -213,9 +208,9 @@ pub(super) enum DatabaseCommand {
     },
 }
 
-/// Arguments of the `database repair` and `database new` commands.
+/// Arguments of the `database new` command.
 #[derive(Args, Clone, Copy, Debug)]
-pub(super) struct DatabaseArgs {
+pub(super) struct NewDatabaseArgs {
     /// Do not ask for confirmation
     #[arg(long)]
     pub(super) yes: bool,

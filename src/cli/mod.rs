@@ -145,7 +145,7 @@ Example: robot-detection traps"
     Alerts(AlertsCommand),
     /// List the instances that share the database, with the leases they hold
     Instances(InstancesArgs),
-    /// Back up, restore, repair or recreate the database
+    /// Back up, restore or recreate the database
     #[command(subcommand)]
     Database(DatabaseCommand),
     /// Print the configuration that connects nginx, Caddy, … to the decision endpoint

@@ -14,7 +14,7 @@ use crate::site_robot::{
     OnCompletion, SiteRobot, SiteRobotBuilder, SiteRobotError,
     source::{
         Credentials, FileSource, HttpSettings, HttpSource, PageRequest, PageResponse, PageSource,
-        RequestSigner, SiteAccess, SourceError, SourceLimits,
+        SiteAccess, SourceError, SourceLimits,
     },
 };
 use crate::store::Store;
@@ -200,10 +200,6 @@ fn source(
             sites.push((origin, access(settings, &start.url, start.is_configured)?));
         }
     }
-    let signer = settings.signing.as_ref();
-    let signer = signer
-        .map(|signing| signing.signer(clock.clone()))
-        .transpose()?;
     let limits = SourceLimits {
         connect_timeout: conf.connect_timeout,
         max_body_bytes: conf.max_file_bytes,
@@ -218,9 +214,6 @@ fn source(
         limits: limits.clone(),
         sites: sites.into_iter().map(|(_, access)| access).collect(),
         login: settings.form_login.clone(),
-        signer: signer.map(|signer| {
-            RequestSigner::new(move |method, url, headers| signer.sign(method, url, headers))
-        }),
         pass: Some(settings.own_hosts.clone().pass(own.clone(), clock.clone())),
     })?;
     Ok(match &settings.section().file_root {

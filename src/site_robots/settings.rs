@@ -9,9 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::assembly::{
-    Signing, form_login, heaven_settings, open_to_question, read_text, robot_conf,
-};
+use crate::assembly::{form_login, heaven_settings, open_to_question, read_text, robot_conf};
 use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection};
 use crate::filter::{Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
@@ -50,8 +48,6 @@ pub struct SiteRobotSettings {
     /// hosts.
     pub(super) upstream: Option<(Url, Vec<String>)>,
     pub(super) heaven: HeavenSettings,
-    /// The key that signs the site robot's requests.
-    pub(super) signing: Option<Signing>,
     /// The hosts to which the site robot identifies itself.
     pub(super) own_hosts: OwnHosts,
     /// The public URL of the site, if the robot visits the upstream.
@@ -284,7 +280,6 @@ impl SiteRobotSettings {
             own_hosts: OwnHosts::from_settings(&settings, &starts),
             public,
             heaven,
-            signing: Signing::from_settings(loaded)?,
             accept: changes.accept,
             index_now,
             question,

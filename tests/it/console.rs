@@ -10,5 +10,4 @@ mod axe;
 mod day;
 mod hostile;
 mod house;
-mod late;
 mod screens;

@@ -225,12 +225,11 @@ async fn discovery_files_of_agents_are_requested_from_the_site() {
         "warn  Content-Signal: robots.txt does not specify how content may be used: set robots_txt.content_signal",
         "warn  sitemap: robots.txt does not list a sitemap: set robots_txt.serve = \"merge\"",
         "ok    Markdown: http://",
-        "ok    Web Bot Auth: no key directory",
     ] {
         assert!(told.contains(line), "{line}: {told}");
     }
     let report: serde_json::Value = serde_json::from_str(&doctor(&["--json"])).unwrap();
-    assert_eq!(report["checks"].as_array().unwrap().len(), 7, "{report}");
+    assert_eq!(report["checks"].as_array().unwrap().len(), 6, "{report}");
 
     // Each line suggests a remedy for a missing file.
     let gone = TestServer::new(Reply::status(404));
@@ -307,7 +306,6 @@ async fn markdown_is_not_served_where_public_pages_are_unknown() {
     for more in [
         "markdown_for_agents = false",
         "[site_robot]\nlogin = 'bearer t'\nstarting_points = 'http://www.example.com/'",
-        "[site_robot]\nsigning_key = 'key.pem'\nsignature_agent = 'https://www.example.com'",
     ] {
         let upstream = upstream();
         let mut server = site(directory.path(), &upstream, more).await;

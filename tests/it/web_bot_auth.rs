@@ -5,7 +5,6 @@
 mod directories;
 mod discovery;
 mod lasting;
-mod own;
 mod peers;
 mod schemes;
 mod verifying;

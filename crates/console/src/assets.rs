@@ -32,7 +32,6 @@ macro_rules! assets {
 assets! {
     "admin.css", "text/css; charset=utf-8";
     "admin.js", "text/javascript; charset=utf-8";
-    "live.js", "text/javascript; charset=utf-8";
     "names.js", "text/javascript; charset=utf-8";
     "icon.svg", "image/svg+xml";
 }

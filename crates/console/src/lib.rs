@@ -71,7 +71,7 @@ pub use settings::{Access, Admin, ClientAddress};
 /// The navigation entries in the order in which they are displayed.
 const NAVIGATION: &[page::NavigationEntry] = &[
     page::NavigationEntry::new("overview", "Now"),
-    page::NavigationEntry::new("live", "Live"),
+    page::NavigationEntry::new("evidence", "Evidence"),
     page::NavigationEntry::new("robots", "Robots"),
     page::NavigationEntry::new("paths", "Paths"),
     page::NavigationEntry::new("sites", "Sites"),

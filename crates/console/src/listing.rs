@@ -189,7 +189,7 @@ pub(super) async fn download(
     // Sent as an attachment, so that browsers save the third-party text instead of rendering it.
     let name = format!("attachment; filename=\"{}\"", format.file_name());
     let headers = [
-        (header::CONTENT_TYPE, format.media_type().to_owned()),
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
         (header::CONTENT_DISPOSITION, name),
     ];
     Ok((headers, exported.text).into_response())

@@ -170,18 +170,6 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
 }
 
-/// Returns `false` if the session has ended; sessions remain open while the database is
-/// unavailable.
-pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
-    let Some(id) = session.id() else { return false };
-    let store = &state.operations().store;
-    let found = store
-        .access()
-        .load_session(&hashed(id), state.now_ms())
-        .await;
-    found.map_or(true, |found| found.is_some())
-}
-
 /// Returns the CSRF token of the session; `None` if the session has no login.
 pub(super) async fn csrf(
     session: &Session,

@@ -1,8 +1,8 @@
 //! Determines which part of this program answers a request that the layer has allowed.
 
-use axum::http::{Method, Request, header};
+use axum::http::{Request, header};
 
-use crate::assembly::{Signing, index_now, licensing};
+use crate::assembly::{index_now, licensing};
 use crate::config::{ConfigErrors, Loaded};
 use crate::index_now::IndexNowKey;
 use crate::layer::{MarkdownPages as _, asks_for_markdown, is_navigation};
@@ -10,7 +10,6 @@ use crate::licensing::Licensing;
 use crate::policy::{self, SharedRobotsFiles, Visitor, is_own_path};
 use crate::store::Store;
 use crate::traps::TrapPages;
-use crate::verify::Signer;
 
 use super::{
     ServedRobotsTxt, made_pages::MadePages, pages::Heaven, plan, process_services::ProcessServices,
@@ -21,7 +20,6 @@ const ROBOTS_TXT: &str = "/robots.txt";
 /// The part of this program that answers a request, or the site behind the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Answerer {
-    KeyDirectory,
     RobotsTxt,
     Licensing,
     Admin,
@@ -34,8 +32,6 @@ pub(super) enum Answerer {
 /// The parts of this program that may answer requests to a site, in order of precedence.
 #[derive(Clone, Debug)]
 pub(super) struct Answerers {
-    /// Whether the site robot's key directory is served.
-    pub(super) has_keys: bool,
     pub(super) robots_txt: ServedRobotsTxt,
     pub(super) licensing: Licensing,
     /// The path of the admin page, without a trailing slash.
@@ -61,10 +57,8 @@ impl Answerers {
         robots_txt: ServedRobotsTxt,
         licensing: Licensing,
         heaven: Option<Heaven>,
-        has_keys: bool,
     ) -> Self {
         Self {
-            has_keys,
             robots_txt,
             licensing,
             admin: services.admin.as_ref().map(|(path, _)| path.clone()),
@@ -86,14 +80,6 @@ impl Answerers {
     /// Returns the part that answers a request not addressed to the process-wide services.
     pub(super) fn for_request<B>(&self, request: &Request<B>) -> Answerer {
         let path = request.uri().path();
-        if self.has_keys
-            && path == Signer::DIRECTORY_PATH
-            // Requests with other methods are passed to the site, which may have its own resource
-            // at this well-known path.
-            && matches!(*request.method(), Method::GET | Method::HEAD)
-        {
-            return Answerer::KeyDirectory;
-        }
         if path == ROBOTS_TXT && self.robots_txt.answer(request).is_some() {
             return Answerer::RobotsTxt;
         }
@@ -142,7 +128,6 @@ impl SiteAnswers {
         let is_shared = settings.admin.listen.is_none();
         let admin = format!("/{}", settings.admin.path.trim_matches('/'));
         let answerers = Answerers {
-            has_keys: Signing::from_settings(loaded)?.is_some(),
             robots_txt,
             licensing: licensing(loaded)?,
             admin: (is_shared && settings.admin.enabled).then_some(admin),
@@ -224,7 +209,6 @@ impl SiteAnswers {
             });
         }
         let part = match self.answerers.of(&request) {
-            Answerer::KeyDirectory => "with its site robot's key directory",
             Answerer::Licensing => "with its content licensing terms",
             Answerer::Admin => "with its admin page",
             Answerer::Heaven => "with robot heaven",

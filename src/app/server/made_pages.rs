@@ -81,8 +81,6 @@ pub(super) fn generated_pages(
         heaven => heaven?,
     };
     let directory = &settings.heaven.directory;
-    // A robot that signs may be admitted to closed pages, so its pages are not known to be public.
-    let may_be_let_in = settings.site_robot.signing_key.is_some();
     Ok(Some(MadePages {
         source: if from_database {
             Source::Database(None)
@@ -93,7 +91,7 @@ pub(super) fn generated_pages(
         open_to,
         sent: Marks::new(&Clock::system()),
         are_redirected_to: settings.heaven.own_pages,
-        are_at_originals: from_database && settings.heaven.markdown_for_agents && !may_be_let_in,
+        are_at_originals: from_database && settings.heaven.markdown_for_agents,
         following: None,
     }))
 }

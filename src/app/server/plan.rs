@@ -13,8 +13,7 @@ use super::{
     table::{SiteHost, SiteMatch, SitePath, Table},
 };
 use crate::assembly::{
-    Signing, enforcement, finds_suspects, index_now, licensing, path_reading, policy, proxy,
-    robots_txt,
+    enforcement, finds_suspects, index_now, licensing, path_reading, policy, proxy, robots_txt,
 };
 use crate::config::{
     CanonicalSection, ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable, Value,
@@ -23,7 +22,6 @@ use crate::index_now::AnnouncerSettings;
 use crate::licensing::Licensing;
 use crate::operations::DEFAULT_SITE;
 use crate::proxy::Proxy;
-use crate::verify::Signer;
 
 /// The sites that a server will serve, with their common settings.
 #[derive(Clone, Debug)]
@@ -54,8 +52,6 @@ pub(super) struct SitePlan {
     pub(super) heaven: Option<Heaven>,
     pub(super) canonical: CanonicalSection,
     pub(super) licensing: Licensing,
-    /// The site robot's signer, whose key directory is served.
-    pub(super) signer: Option<Signer>,
     pub(super) target: Target,
 }
 
@@ -228,7 +224,6 @@ impl SitePlan {
             heaven: heaven(loaded)?,
             canonical: settings.canonical.clone(),
             licensing: licensing(loaded)?,
-            signer: Signing::signer_for(loaded)?,
             target,
         })
     }

@@ -179,18 +179,16 @@ impl ServedSite {
     ) -> Self {
         let own_pages = plan.heaven.as_ref().and_then(Heaven::own_pages);
         let robots_txt = site.served_robots_txt().clone();
-        let has_keys = plan.signer.is_some();
         let heaven = plan.heaven.clone();
         let traps = services.visitors.traps(plan.has_traps, &plan.about.name);
         let paths = traps.iter().flat_map(|traps| traps.paths().iter());
         let paths: Vec<_> = paths.map(str::to_owned).collect();
         robots_txt.set_disallowed_paths(paths.clone());
-        let mut answerers = Answerers::new(services, robots_txt, plan.licensing, heaven, has_keys);
+        let mut answerers = Answerers::new(services, robots_txt, plan.licensing, heaven);
         answerers.traps = traps;
         answerers.index_now = (services.visitors).index_now_key(plan.index_now, &plan.about.name);
         let behind = SiteRouter::new(Parts {
             answerers: answerers.clone(),
-            signer: plan.signer,
             target: plan.target.clone(),
             way_out: services.way_out.clone(),
         });

@@ -21,7 +21,6 @@ use crate::confirmation::{ConfirmationKeys, ConfirmingVisitor, with_form};
 use crate::layer::ServedDirectly;
 use crate::listen::{BodyGuard, RequestContext};
 use crate::proxy::ForwardFuture;
-use crate::verify::Signer;
 
 use super::{
     answerers::{Answerer, Answerers},
@@ -45,8 +44,6 @@ pub(super) struct SiteRouter {
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) answerers: Answerers,
-    /// The site robot's signer; its key directory is served.
-    pub(super) signer: Option<Signer>,
     pub(super) target: Target,
     pub(super) way_out: ConfirmationKeys,
 }
@@ -62,11 +59,6 @@ impl SiteRouter {
     pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         let parts = &*self.parts;
         match parts.answerers.for_request(request) {
-            Answerer::KeyDirectory => {
-                if let Some(signer) = &parts.signer {
-                    return SiteFuture::ready(signer.directory().map(ServerBody::from_text));
-                }
-            }
             Answerer::RobotsTxt => {
                 // Since a reload in the meantime, the site itself may serve the file.
                 if let Some(answer) = parts.answerers.robots_txt.answer(request) {

@@ -6,7 +6,6 @@ use crate::assembly::site_url;
 use crate::config::{Settings, StartingPoint};
 use crate::fetch::{FetchError, FetchLimits, FetchResponse, Fetcher};
 use crate::robots_txt::{Dialect, RobotsTxt};
-use crate::verify::Signer;
 
 use super::check::{Check, ServedSite, Subject, sites};
 
@@ -82,7 +81,6 @@ impl SiteResponses<'_> {
             self.sitemap(&file).await,
             self.llms().await,
             self.markdown().await,
-            self.keys().await,
         ]
     }
 
@@ -155,25 +153,12 @@ impl SiteResponses<'_> {
             Err(error) => error.to_string(),
         };
         let heaven = &self.settings.heaven;
-        let next = if !heaven.markdown_for_agents {
-            "heaven.markdown_for_agents is off"
-        } else if self.settings.site_robot.signing_key.is_some() {
-            "the site robot signs its requests and may therefore have access to closed pages, so it is unknown which pages are public"
-        } else {
+        let next = if heaven.markdown_for_agents {
             "Markdown is returned if heaven.source = \"database\" and the site robot has described the page without a login"
+        } else {
+            "heaven.markdown_for_agents is off"
         };
         Check::warning(&name, format!("{url}: {advice}; {next}"))
-    }
-
-    async fn keys(&self) -> Check {
-        let name = self.label("Web Bot Auth");
-        if self.settings.site_robot.signing_key.is_none() {
-            let none = "no key directory, because the site robot does not sign its requests (site_robot.signing_key)";
-            return Check::new(name, Ok(none.to_owned()));
-        }
-        let found = self.text(Signer::DIRECTORY_PATH).await;
-        let found = found.map(|_| format!("{} found", Signer::DIRECTORY_PATH));
-        Check::new(name, found.map_err(|error| error.to_string()))
     }
 
     fn label(&self, what: &str) -> String {

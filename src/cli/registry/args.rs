@@ -128,7 +128,7 @@ fn formats_read() -> String {
 fn formats_written() -> String {
     let words = ExportFormat::ALL.iter().map(|format| format.as_str());
     let words: Vec<_> = words.collect();
-    let default = Format::WebRobotsDb;
+    let default = ExportFormat::WebRobotsDb;
     format!(
         "Format: {}, json [default: {}]",
         words.join(", "),

@@ -10,14 +10,14 @@ use crate::cli::output::write_file;
 use crate::clock::Clock;
 use crate::detect;
 use crate::operations::robots::{ListRobots, Row, list, select};
-use crate::registry::{ExportFormat, Format};
+use crate::registry::ExportFormat;
 
 use super::{
     args::ExportArgs,
     show::{NO_ROBOT, detector},
 };
 
-/// The name of the JSON format, offered in addition to the registry formats; `--json` also selects
+/// The name of the JSON format, offered in addition to the export formats; `--json` also selects
 /// it.
 const JSON: &str = "json";
 
@@ -56,7 +56,7 @@ pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCo
 fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     let word = match &args.format {
         None if args.json => JSON,
-        None => Format::WebRobotsDb.as_str(),
+        None => ExportFormat::WebRobotsDb.as_str(),
         Some(word) => word,
     };
     if word == JSON {
@@ -69,27 +69,21 @@ fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     Ok(Some(format))
 }
 
-/// The maximum number of ids to print for robots omitted for the same reason; formats with comments
-/// list all of these robots.
+/// The maximum number of ids to print for robots omitted for the same reason; comments in the
+/// exported text list all of these robots.
 const MAX_IDS: usize = 10;
-const MAX_IDS_WITHOUT_COMMENTS: usize = 100;
 
 /// Returns the exported text; prints a note about omitted robots.
 fn text(format: ExportFormat, rows: Vec<Row>) -> String {
     let robots: Vec<Arc<_>> = rows.into_iter().map(|row| row.robot).collect();
     let exported = detect::export(format, &robots);
-    let max = if format.has_comments() {
-        MAX_IDS
-    } else {
-        MAX_IDS_WITHOUT_COMMENTS
-    };
     for (reason, ids) in exported.ids_by_reason() {
-        let more = match ids.len().saturating_sub(max) {
+        let more = match ids.len().saturating_sub(MAX_IDS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let count = ids.len();
-        let ids = ids.into_iter().take(max).collect::<Vec<_>>();
+        let ids = ids.into_iter().take(MAX_IDS).collect::<Vec<_>>();
         let ids = output::clean(&ids.join(", "));
         output::note(&format!("omitted, {reason}: {count}: {ids}{more}"));
     }

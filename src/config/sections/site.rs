@@ -70,8 +70,7 @@ section! {
     /// Settings for submitting changed pages to search engines through IndexNow.
     pub struct IndexNowSection, IndexNowKeys = "index_now." @site;
     /// Whether pages that a site robot run finds to be new, changed or deleted are submitted to
-    /// search engines through IndexNow; only public pages that need neither login nor signature are
-    /// submitted
+    /// search engines through IndexNow; only public pages that need no login are submitted
     active: bool = "false";
     /// IndexNow key of the site (8 to 128 letters, digits and dashes), served at /KEY.txt; empty: a
     /// key is generated and stored in the database

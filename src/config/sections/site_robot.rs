@@ -86,10 +86,4 @@ section! {
     render: Rendering = "never";
     /// Browser that renders pages, as a path or program name; empty: chromium
     browser: Option<PathBuf>;
-    /// File that contains the Ed25519 key for signing the site robot's requests (Web Bot Auth); the
-    /// file is created if it does not exist; empty: requests are not signed
-    signing_key: Option<PathBuf>;
-    /// Site that serves the key directory, such as https://www.example.com; empty: the site of the
-    /// first starting point
-    signature_agent: String;
 }

@@ -34,10 +34,11 @@ async fn every_format_can_be_downloaded_and_is_linked_from_the_table() {
         let name = format!("attachment; filename=\"{}\"", format.file_name());
         assert_eq!(answer.header("content-disposition"), name);
         assert!(!answer.body.contains("Acme0003"), "{}", answer.body);
-        let is_named = answer.body.to_lowercase().contains("acme0002walker");
-        // The expressions of that list write letters as character classes.
-        let is_spelled = answer.body.contains("0002[Ww]");
-        assert!(is_named || is_spelled, "{}", answer.body);
+        assert!(
+            answer.body.to_lowercase().contains("acme0002walker"),
+            "{}",
+            answer.body
+        );
     }
 }
 

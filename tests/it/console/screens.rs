@@ -9,7 +9,7 @@ use crate::support::browser::{Browser, Screen};
 pub(super) const SCREENS: [(&str, &str); 40] = [
     ("overview", "now"),
     ("overview?time=7d&by=decision", "now-week"),
-    ("live", "live"),
+    ("evidence", "evidence"),
     ("robots", "robots"),
     ("robots?by=operator&time=7d", "operators"),
     ("registry", "registry"),

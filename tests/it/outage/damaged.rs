@@ -1,8 +1,7 @@
-//! A damaged SQLite file is left unchanged until an administrator repairs or replaces it.
+//! A damaged SQLite file is left unchanged until an administrator replaces it.
 
 use std::{fs, path::Path};
 
-use serde_json::Value;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, sqlite::SqliteConnectOptions};
 
 use super::site::{Site, assert_serves, wait_for};
@@ -71,86 +70,34 @@ fn untouched(site: &Site) -> String {
     told["reason"].as_str().unwrap().to_owned()
 }
 
-fn repaired(site: &Site) -> Value {
-    let refused = run(site.path(), &["database", "repair"]);
-    assert_eq!(
-        refused.status.code(),
-        Some(2),
-        "repairing needs a confirmation or --yes"
-    );
-    let bytes = fs::read(site.database()).unwrap();
-    let told = succeed(site.path(), &["database", "repair", "--yes", "--json"]);
-    let told: Value = serde_json::from_str(&told).unwrap();
-    let kept = site.path().join(told["kept"].as_str().unwrap());
-    assert!(
-        kept.to_str().unwrap().contains("robots.db.damaged-2"),
-        "{told}"
-    );
-    assert!(
-        fs::read(kept).unwrap() == bytes,
-        "the damaged file is kept unchanged"
-    );
-    assert_eq!(site.files().len(), 2, "{:?}", site.files());
-    told
-}
-
-fn rows(told: &Value, table: &str) -> (u64, Option<u64>) {
-    let tables = told["tables"].as_array().unwrap();
-    let found = tables.iter().find(|row| row["name"] == table).unwrap();
-    (found["saved"].as_u64().unwrap(), found["lost"].as_u64())
-}
-
 #[test]
 fn a_file_that_is_not_a_database_is_left_unchanged() {
     let site = Site::with_file();
     text(&site.database());
     let reason = untouched(&site);
-    assert!(reason.contains("database repair"), "{reason}");
-    let told = repaired(&site);
-    assert_eq!(rows(&told, "robots"), (0, None), "{told}");
-    assert_serves(&site.start());
+    assert!(reason.contains("database restore"), "{reason}");
 }
 
 #[test]
-fn the_rest_of_a_truncated_file_is_saved() {
+fn a_truncated_file_is_left_unchanged() {
     let site = Site::with_file();
     cut_off(&site.database());
     let reason = untouched(&site);
     assert!(reason.contains("is damaged"), "{reason}");
-    let told = repaired(&site);
-    assert!(rows(&told, "robots").0 > 0, "{told}");
-    let server = site.start();
-    wait_for(&server, "ok");
-    assert_serves(&server);
 }
 
 #[test]
-fn all_rows_outside_a_damaged_page_are_saved() {
+fn a_file_with_a_damaged_page_is_left_unchanged() {
     let site = Site::with_file();
     a_page(&site.database());
     untouched(&site);
-    // The waiting server opens the repaired database.
-    let server = site.start();
-    wait_for(&server, "away");
-    let told = repaired(&site);
-    let (saved, lost) = rows(&told, "robots");
-    assert!(saved > 0 && lost > Some(0) && lost < Some(saved), "{told}");
-    assert_eq!(rows(&told, "admin_credentials"), (1, Some(0)), "{told}");
-    wait_for(&server, "ok");
-    eventually("the robot added by hand is detected again", || {
-        server.get("/private/a", "Petrel/1.0").status == 302
-    });
-    assert_serves(&server);
 }
 
 #[test]
-fn all_rows_of_a_file_with_a_lost_header_are_saved() {
+fn a_file_with_a_lost_header_is_left_unchanged() {
     let site = Site::with_file();
     header(&site.database());
     untouched(&site);
-    let told = repaired(&site);
-    assert_eq!(rows(&told, "admin_credentials"), (1, Some(0)), "{told}");
-    assert!(succeed(site.path(), &["registry", "list"]).contains("housebot"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,10 +106,18 @@ async fn a_newer_programs_database_is_never_changed() {
     newer(&site.database()).await;
     let reason = untouched(&site);
     assert!(reason.contains("upgrade the program"), "{reason}");
-    let refused = run(site.path(), &["database", "repair", "--yes"]);
-    assert_eq!(refused.status.code(), Some(1));
-    let told = String::from_utf8(refused.stderr).unwrap();
-    assert!(told.contains("upgrade the program"), "{told}");
+}
+
+#[test]
+fn a_backup_replaces_a_damaged_file() {
+    let site = Site::with_file();
+    succeed(site.path(), &["database", "backup", "robots.backup"]);
+    text(&site.database());
+    succeed(
+        site.path(),
+        &["database", "restore", "robots.backup", "--force"],
+    );
+    assert!(succeed(site.path(), &["registry", "list"]).contains("housebot"));
 }
 
 #[test]
@@ -180,20 +135,18 @@ fn a_waiting_server_opens_the_new_database() {
 }
 
 #[test]
-fn a_database_on_a_server_or_in_memory_has_no_file_to_repair() {
+fn a_database_on_a_server_or_in_memory_has_no_file_to_replace() {
     let site = Site::new("sqlite::memory:");
     for url in [
         "sqlite::memory:",
         "postgres://somebody:geheim@127.0.0.1:1/robots",
     ] {
-        for command in ["repair", "new"] {
-            let refused = run(
-                site.path(),
-                &["--database", url, "database", command, "--yes"],
-            );
-            let told = String::from_utf8(refused.stderr).unwrap();
-            assert_eq!(refused.status.code(), Some(2), "{told}");
-            assert!(!told.contains("geheim"), "{told}");
-        }
+        let refused = run(
+            site.path(),
+            &["--database", url, "database", "new", "--yes"],
+        );
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{told}");
+        assert!(!told.contains("geheim"), "{told}");
     }
 }

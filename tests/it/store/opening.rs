@@ -152,7 +152,7 @@ async fn a_file_that_cannot_be_opened_is_named() {
         assert_eq!(error.kind(), StoreErrorKind::CannotOpen, "{text}");
         assert!(text.contains(&url), "{text}");
         let step = match name {
-            "text" => "`robot-detection database repair`",
+            "text" => "`robot-detection database restore`",
             _ => "; check that its directory exists",
         };
         assert!(text.contains(step), "{text}");

@@ -185,7 +185,7 @@ async fn a_damaged_file_counts_as_unavailable_and_is_not_written_to() {
     );
     let error = store.robots().add(&robot("b"), 2).await.unwrap_err();
     assert_eq!(error.outage(), Some(&*absence), "{error}");
-    assert!(absence.reason.contains("database repair"), "{absence:?}");
+    assert!(absence.reason.contains("database restore"), "{absence:?}");
     assert_eq!(store.check_availability(8).await, None);
     assert!(std::fs::read(&path).unwrap() == bytes, "the file changed");
 }

@@ -5,28 +5,29 @@ use axum::http::Uri;
 /// Prefix of the decision endpoint's paths.
 const ROOT: &str = "/check/";
 
-/// A type of front proxy, which determines how a query describes a request and how the decision is
-/// encoded.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Dialect {
-    /// nginx's `auth_request`: a 2xx response allows the request, 401 and 403 do not; headers
-    /// contain the details.
-    Nginx,
-    /// Caddy's `forward_auth`: any response other than 2xx is sent to the visitor.
-    Caddy,
-    /// Traefik's `forwardAuth`: like Caddy, but requests are described in `X-Forwarded-*` headers,
-    /// which Traefik sets itself.
-    Traefik,
-    /// HAProxy with the Lua file printed by this program; responses are the same as for Caddy.
-    Haproxy,
-    /// Envoy's `ext_authz` over HTTP: like Caddy, but queries use the visitor's method and path.
-    Envoy,
-    /// Apache's `RewriteMap` with the program `apache-map`, which prints the response's single
-    /// header as a line.
-    Apache,
-    /// ingress-nginx's `auth-url`: the response is 200, 401 (a redirect, served by this program's
-    /// listener) or 403.
-    IngressNginx,
+robot_detection_layer::words! {
+    /// A type of front proxy, which determines how a query describes a request and how the decision is
+    /// encoded.
+    pub enum Dialect {
+        /// nginx's `auth_request`: a 2xx response allows the request, 401 and 403 do not; headers
+        /// contain the details.
+        Nginx = "nginx",
+        /// Caddy's `forward_auth`: any response other than 2xx is sent to the visitor.
+        Caddy = "caddy",
+        /// Traefik's `forwardAuth`: like Caddy, but requests are described in `X-Forwarded-*` headers,
+        /// which Traefik sets itself.
+        Traefik = "traefik",
+        /// HAProxy with the Lua file printed by this program; responses are the same as for Caddy.
+        Haproxy = "haproxy",
+        /// Envoy's `ext_authz` over HTTP: like Caddy, but queries use the visitor's method and path.
+        Envoy = "envoy",
+        /// Apache's `RewriteMap` with the program `apache-map`, which prints the response's single
+        /// header as a line.
+        Apache = "apache",
+        /// ingress-nginx's `auth-url`: the response is 200, 401 (a redirect, served by this program's
+        /// listener) or 403.
+        IngressNginx = "ingress-nginx",
+    }
 }
 
 /// The resource that a request to the decision endpoint asks for.
@@ -44,32 +45,6 @@ pub enum EndpointRequest<'a> {
     Nothing,
 }
 
-impl Dialect {
-    /// All dialects, in the order in which the documentation lists them.
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Nginx,
-        Self::Caddy,
-        Self::Traefik,
-        Self::Haproxy,
-        Self::Envoy,
-        Self::Apache,
-        Self::IngressNginx,
-    ];
-
-    /// Returns the dialect's name, as used in paths and commands.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Nginx => "nginx",
-            Self::Caddy => "caddy",
-            Self::Traefik => "traefik",
-            Self::Haproxy => "haproxy",
-            Self::Envoy => "envoy",
-            Self::Apache => "apache",
-            Self::IngressNginx => "ingress-nginx",
-        }
-    }
-}
-
 impl<'a> EndpointRequest<'a> {
     /// Parses the target of a request to the decision endpoint.
     pub fn from_uri(uri: &'a Uri) -> Self {
@@ -79,8 +54,7 @@ impl<'a> EndpointRequest<'a> {
         };
         let end = asked.find(['/', '?']).unwrap_or(asked.len());
         let (word, rest) = asked.split_at_checked(end).unwrap_or((asked, ""));
-        let mut dialects = Dialect::ALL.into_iter();
-        match dialects.find(|dialect| dialect.as_str() == word) {
+        match Dialect::from_word(word) {
             Some(Dialect::Envoy) => Self::Decision(Dialect::Envoy, rest),
             // Caddy and nginx append the visitor's query to the endpoint's path.
             Some(dialect) if !rest.starts_with('/') => Self::Decision(dialect, ""),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::{page::encode, problem::Problem};
 use robot_detection_layer::suspect::Reason;
-use robot_detection_store::store::{ANY_REASON, Evidence, EvidenceQuery};
+use robot_detection_store::store::{ANY_REASON, EvidenceQuery};
 use robot_detection_traffic::traffic::{decision_words, verdict_words};
 
 /// Maximum number of characters in the name of a site or robot.
@@ -40,19 +40,6 @@ impl EvidenceFilter {
             *name = name.trim().chars().take(MAX_NAME_CHARS).collect();
         }
         Ok(self)
-    }
-
-    pub(super) fn matches(&self, decided: &Evidence) -> bool {
-        let is = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
-        is(&self.site, &decided.site)
-            && is(&self.robot, &decided.robot)
-            && is(&self.decision, &decided.decision)
-            && is(&self.verdict, &decided.verdict)
-            && match &*self.suspect {
-                "" => true,
-                ANY_REASON => !decided.suspect.is_empty(),
-                code => decided.suspect.split(',').any(|found| found == code),
-            }
     }
 
     pub(super) fn query(&self) -> EvidenceQuery {

@@ -1,15 +1,13 @@
-//! Stored evidence and live decisions: individual requests that were handled specially.
+//! Stored evidence: individual requests that were handled specially.
 //!
-//! `api/v1/evidence` returns stored requests as JSON or CSV. The *Live* page shows all decisions of
-//! this instance, including passes, and is updated by server-sent events.
+//! The *Evidence* page shows the latest of these requests. `api/v1/evidence` returns them as JSON or
+//! CSV.
 
 mod filter;
 mod json;
-mod live;
+mod page;
 mod row;
-mod stream;
 
 pub(super) use filter::reason_words;
 pub(super) use json::{EvidencePage, PARAMETERS, json};
-pub(super) use live::show;
-pub(super) use stream::events;
+pub(super) use page::show;

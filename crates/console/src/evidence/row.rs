@@ -1,4 +1,4 @@
-//! A request as shown on the page, in JSON, in CSV and in the event stream.
+//! A request as shown on the page, in JSON and in CSV.
 
 use schemars::JsonSchema;
 use serde::Serialize;

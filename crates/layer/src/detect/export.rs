@@ -8,13 +8,14 @@ use super::{
     rules::{Edge, Plain},
 };
 use crate::registry::{
-    ExportFormat, Exported, Expression, Robot, write_haproxy, write_nginx, write_robots_txt,
+    ExportFormat, Exported, Expression, Robot, write_flat_file, write_haproxy, write_list,
+    write_nginx, write_robots_txt,
 };
 
 /// Exports robots in a format that other programs can read.
 ///
-/// The flat file contains all robots. The other formats contain only detectable robots and, if the
-/// format allows comments, list the omitted robots in comments. nginx and `HAProxy` apply the first
+/// The flat file contains all robots. The other formats contain only detectable robots, and list
+/// the omitted robots in comments. nginx and `HAProxy` apply the first
 /// matching expression, so expressions for these programs are sorted by the precedence of
 /// [`Detector::identify`](super::Detector::identify). No format contains the generic rule for
 /// unlisted robots.
@@ -37,16 +38,18 @@ use crate::registry::{
 #[must_use]
 pub fn export(format: ExportFormat, robots: &[Arc<Robot>]) -> Exported {
     let exported = match format {
-        ExportFormat::Registry(format) => format.write(robots),
+        // The flat file contains all robots, including robots that do not take part in detection.
+        ExportFormat::WebRobotsDb => Exported {
+            text: write_flat_file(robots.iter().map(AsRef::as_ref)),
+            robots: robots.len(),
+            ..Exported::default()
+        },
+        ExportFormat::List => write_list(robots),
         ExportFormat::RobotsTxt => write_robots_txt(robots),
         ExportFormat::Nginx => in_order(robots, |ranked| write_nginx(ranked)),
         ExportFormat::HaProxy => in_order(robots, |ranked| write_haproxy(ranked)),
     };
-    if format.has_comments() {
-        exported.with_comments()
-    } else {
-        exported
-    }
+    exported.with_comments()
 }
 
 /// Sorts the expressions of detectable robots by precedence and passes them to `write`.

@@ -100,7 +100,6 @@ pub enum Noteworthy {
 
 impl VisitSwitch {
     const NOTEWORTHY: u32 = 1;
-    const ALL: u32 = 2;
 
     /// Sets whether noteworthy visits are described in outcomes.
     ///
@@ -109,11 +108,6 @@ impl VisitSwitch {
     /// requests from suspects.
     pub fn describe_noteworthy(&self, describe: bool) {
         self.set(Self::NOTEWORTHY, describe);
-    }
-
-    /// Sets whether the visits of all robots are described in outcomes.
-    pub fn describe_all(&self, describe: bool) {
-        self.set(Self::ALL, describe);
     }
 
     /// Stops describing visits with the given reason until [`resume`](Self::resume) is called.
@@ -126,8 +120,7 @@ impl VisitSwitch {
 
     /// Resumes describing visits for all reasons that were put on hold.
     pub fn resume(&self) {
-        let whole = Self::NOTEWORTHY | Self::ALL;
-        self.shared.wanted.fetch_and(whole, Relaxed);
+        self.shared.wanted.fetch_and(Self::NOTEWORTHY, Relaxed);
     }
 
     /// Returns the number of noteworthy visits that were not described because their reason was on
@@ -139,9 +132,6 @@ impl VisitSwitch {
 
     pub(super) fn wants(&self, reason: Option<Noteworthy>) -> bool {
         let wanted = self.shared.wanted.load(Relaxed);
-        if wanted & Self::ALL != 0 {
-            return true;
-        }
         if wanted & Self::NOTEWORTHY == 0 {
             return false;
         }
@@ -173,14 +163,14 @@ impl Noteworthy {
         }
     }
 
-    /// Returns the bit that represents the reason, above the bits of the switch.
+    /// Returns the bit that represents the reason, above the bit of the switch.
     fn bit(self) -> u32 {
         match self {
-            Self::Violation => 1 << 2,
-            Self::Impostor => 1 << 3,
-            Self::Trap => 1 << 4,
-            Self::Suspect => 1 << 5,
-            Self::Action(action) => 1 << (6 + action as u32),
+            Self::Violation => 1 << 1,
+            Self::Impostor => 1 << 2,
+            Self::Trap => 1 << 3,
+            Self::Suspect => 1 << 4,
+            Self::Action(action) => 1 << (5 + action as u32),
         }
     }
 }
@@ -295,9 +285,6 @@ mod tests {
         assert_eq!(wanted(), [false; 3]);
         switch.describe_noteworthy(true);
         assert_eq!(wanted(), [false, true, true]);
-        switch.describe_all(true);
-        assert_eq!(wanted(), [true; 3]);
-        switch.describe_all(false);
         switch.pause(Noteworthy::Action(Action::Slow));
         assert_eq!(wanted(), [false, true, false]);
         assert_eq!(switch.paused_count(), 1);

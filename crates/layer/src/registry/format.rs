@@ -13,12 +13,6 @@ const GUESS_BYTES: usize = 16 * 1024;
 pub(super) struct FormatRow {
     /// The name of the format in the configuration and on the command line.
     word: &'static str,
-    /// The usual name of a file in this format.
-    #[cfg_attr(
-        not(feature = "formats"),
-        expect(dead_code, reason = "only exports use file names")
-    )]
-    pub(super) file_name: &'static str,
     /// Whether the format is JSON, which has no comments and no significant lines.
     pub(super) is_json: bool,
     /// The function that parses a file; `None` if the required feature is not enabled.
@@ -60,15 +54,6 @@ macro_rules! formats {
             /// All registry formats.
             pub const ALL: &'static [Self] = &[$(Self::$format),*];
 
-            /// All export formats.
-            #[cfg(feature = "formats")]
-            pub(super) const EXPORTS: &'static [super::ExportFormat] = &[
-                $(super::ExportFormat::Registry(Self::$format),)*
-                super::ExportFormat::Nginx,
-                super::ExportFormat::HaProxy,
-                super::ExportFormat::RobotsTxt,
-            ];
-
             pub(super) const fn row(self) -> &'static FormatRow {
                 match self {
                     $(Self::$format => &FormatRow { word: $word, $($row)* },)*
@@ -81,7 +66,6 @@ macro_rules! formats {
 formats! {
     /// The flat file of the Web Robots Database.
     WebRobotsDb = "web-robots-db" {
-        file_name: "all.txt",
         is_json: false,
         read: Some(|bytes, source| {
             let parsed = flat_file::read(bytes, source);
@@ -91,28 +75,24 @@ formats! {
     }
     /// The file `crawler-user-agents.json` from monperrus/crawler-user-agents.
     CrawlerUserAgents = "crawler-user-agents" {
-        file_name: "crawler-user-agents.json",
         is_json: true,
         read: published!(crawler_user_agents),
         record_line: None,
     }
     /// The file `robots.json` from ai-robots-txt/ai.robots.txt.
     AiRobotsTxt = "ai-robots-txt" {
-        file_name: "robots.json",
         is_json: true,
         read: published!(ai_robots_txt),
         record_line: None,
     }
     /// The file `regexes/bots.yml` from matomo-org/device-detector.
     Matomo = "matomo" {
-        file_name: "bots.yml",
         is_json: false,
         read: published!(matomo),
         record_line: Some(yaml_line),
     }
     /// A list with one token per line; `#` starts a comment.
     List = "list" {
-        file_name: "robots.list",
         is_json: false,
         read: Some(|bytes, source| Ok(import::list::read(bytes, source))),
         record_line: None,

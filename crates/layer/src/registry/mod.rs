@@ -77,8 +77,7 @@ pub use export::ExportFormat;
 #[cfg(feature = "formats")]
 #[doc(hidden)]
 pub use export::{
-    Exported, Expression, OmittedRobot, write_ai_robots_txt, write_crawler_user_agents,
-    write_haproxy, write_list, write_matomo, write_nginx, write_robots_txt,
+    Exported, Expression, OmittedRobot, write_haproxy, write_list, write_nginx, write_robots_txt,
 };
 #[cfg(feature = "verify")]
 #[doc(hidden)]

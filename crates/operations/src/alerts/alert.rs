@@ -6,25 +6,26 @@ use url::Url;
 
 use super::{Template, Webhook};
 
-/// The trigger of an alert, as named in the settings.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Trigger {
-    /// Requests whose claim to come from a robot was disproven.
-    Impostor,
-    /// A robot that sends far more requests than usual.
-    CrawlSpike,
-    /// Requests that violate robots.txt.
-    RobotsTxt,
-    /// A registry source whose last refresh failed or was quarantined.
-    Refresh,
-    /// A certificate that expires soon.
-    Certificate,
-    /// Results of the site robot that are held for review.
-    Heaven,
-    /// Heaven pages with text that their originals lack.
-    Parity,
-    /// An unavailable database.
-    Database,
+robot_detection_layer::words! {
+    /// The trigger of an alert, as named in the settings.
+    pub enum Trigger {
+        /// Requests whose claim to come from a robot was disproven.
+        Impostor = "impostor",
+        /// A robot that sends far more requests than usual.
+        CrawlSpike = "crawl_spike",
+        /// Requests that violate robots.txt.
+        RobotsTxt = "robots_txt",
+        /// A registry source whose last refresh failed or was quarantined.
+        Refresh = "refresh",
+        /// A certificate that expires soon.
+        Certificate = "certificate",
+        /// Results of the site robot that are held for review.
+        Heaven = "heaven",
+        /// Heaven pages with text that their originals lack.
+        Parity = "parity",
+        /// An unavailable database.
+        Database = "database",
+    }
 }
 
 /// The condition that an alert watches, with its thresholds.
@@ -65,18 +66,20 @@ pub enum Watch {
     Weekly,
 }
 
-/// The format of a message body.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum AlertFormat {
-    /// JSON that contains all data about the alert.
-    #[default]
-    Json,
-    /// JSON for incoming webhooks of Slack and compatible services.
-    Slack,
-    /// JSON for generic webhooks of matrix-hookshot.
-    Matrix,
-    /// JSON for ntfy; the last segment of the URL is the topic.
-    Ntfy,
+robot_detection_layer::words! {
+    /// The format of a message body.
+    #[derive(Default)]
+    pub enum AlertFormat {
+        /// JSON that contains all data about the alert.
+        #[default]
+        Json = "json",
+        /// JSON for incoming webhooks of Slack and compatible services.
+        Slack = "slack",
+        /// JSON for generic webhooks of matrix-hookshot.
+        Matrix = "matrix",
+        /// JSON for ntfy; the last segment of the URL is the topic.
+        Ntfy = "ntfy",
+    }
 }
 
 /// An alert, as configured by an `[[alert]]` table.
@@ -101,39 +104,6 @@ pub struct WebhookUrl(Url);
 /// A secret text, which is never displayed or logged.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Secret(String);
-
-impl Trigger {
-    /// All triggers, in the order used in the documentation.
-    pub const ALL: &'static [Self] = &[
-        Self::Impostor,
-        Self::CrawlSpike,
-        Self::RobotsTxt,
-        Self::Refresh,
-        Self::Certificate,
-        Self::Heaven,
-        Self::Parity,
-        Self::Database,
-    ];
-
-    /// Returns the trigger's name in the settings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Impostor => "impostor",
-            Self::CrawlSpike => "crawl_spike",
-            Self::RobotsTxt => "robots_txt",
-            Self::Refresh => "refresh",
-            Self::Certificate => "certificate",
-            Self::Heaven => "heaven",
-            Self::Parity => "parity",
-            Self::Database => "database",
-        }
-    }
-
-    /// Returns the trigger with the given name in the settings; `None` if the name is unknown.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|one| one.as_str() == word)
-    }
-}
 
 impl Watch {
     /// Returns the name of the condition's trigger in the settings.
@@ -164,26 +134,6 @@ impl Watch {
             Self::Database => "The database is unavailable",
             Self::Weekly => "Weekly report on robots",
         }
-    }
-}
-
-impl AlertFormat {
-    /// All formats, in the order used in the documentation.
-    pub const ALL: &'static [Self] = &[Self::Json, Self::Slack, Self::Matrix, Self::Ntfy];
-
-    /// Returns the format's name in the settings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Slack => "slack",
-            Self::Matrix => "matrix",
-            Self::Ntfy => "ntfy",
-        }
-    }
-
-    /// Returns the format with the given name in the settings; `None` if the name is unknown.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
 }
 

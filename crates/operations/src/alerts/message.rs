@@ -7,19 +7,20 @@ use crate::rfc3339;
 /// unreadable.
 const MAX_LINES: usize = 20;
 
-/// The reason for sending an alert message.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Event {
-    /// The alert has started.
-    Begun,
-    /// The alert is still active one day after its last message.
-    Lasting,
-    /// The alert has ended.
-    Ended,
-    /// A weekly report is due.
-    Report,
-    /// A test checks whether messages arrive.
-    Test,
+robot_detection_layer::words! {
+    /// The reason for sending an alert message.
+    pub enum Event {
+        /// The alert has started.
+        Begun = "firing",
+        /// The alert is still active one day after its last message.
+        Lasting = "reminder",
+        /// The alert has ended.
+        Ended = "resolved",
+        /// A weekly report is due.
+        Report = "report",
+        /// A test checks whether messages arrive.
+        Test = "test",
+    }
 }
 
 /// A message about an alert.
@@ -39,19 +40,6 @@ pub struct Message {
     pub at_ms: i64,
     /// Start or end of the alert, in milliseconds since 1970.
     pub since_ms: i64,
-}
-
-impl Event {
-    /// Returns the name of the event.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Begun => "firing",
-            Self::Lasting => "reminder",
-            Self::Ended => "resolved",
-            Self::Report => "report",
-            Self::Test => "test",
-        }
-    }
 }
 
 impl Message {

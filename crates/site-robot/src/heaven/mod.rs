@@ -64,6 +64,4 @@ pub use settings::HeavenSettings;
 pub use text::xml;
 
 #[cfg(test)]
-mod round_trip;
-#[cfg(test)]
 mod tests;

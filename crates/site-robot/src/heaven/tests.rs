@@ -8,6 +8,8 @@ use std::{
 
 use html5gum::{Token, Tokenizer};
 
+mod round_trip;
+
 use super::*;
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::store::Store;

@@ -14,7 +14,7 @@ use super::{
     Store, StoreError, StoreErrorKind,
     error::{DatabaseLocation, Engine},
     instances, migrations,
-    repair::{create, file_of, swap_files},
+    recreate::{create, file_of, swap_files},
     sqlite,
     sqlite_file::{Fault, create_private, fault_of, label, sibling_path},
 };
@@ -154,9 +154,7 @@ async fn copy(place: &DatabaseLocation, path: &Path, part: &Path) -> Result<(), 
     match fault_of(part, None).await {
         Some(Fault::Damage(why)) => Err(StoreError::new(
             StoreErrorKind::Corrupt,
-            format!(
-                "the copy is damaged: {why}; check {place} with `robot-detection database repair`"
-            ),
+            format!("the database {place} is damaged: {why}; restore an earlier backup"),
         )),
         // A database from a newer version can be copied like any other.
         Some(Fault::Newer(_)) | None => Ok(()),

@@ -150,8 +150,8 @@ impl StoreError {
         let advice = match kind_of(place.engine, error) {
             kind @ StoreErrorKind::Busy => self::advice(place.engine, kind).unwrap_or(advice),
             StoreErrorKind::Corrupt if place.engine == Engine::Sqlite => {
-                "specify an SQLite database, or recover a damaged one with \
-                 `robot-detection database repair`"
+                "specify an SQLite database, or replace a damaged one with \
+                 `robot-detection database restore`"
             }
             _ => advice,
         };
@@ -258,7 +258,7 @@ impl StoreError {
             StoreErrorKind::Corrupt,
             format!(
                 "the database {place} is damaged: {why}; the file is left unchanged. Use \
-                 `robot-detection database repair` to recover readable data, or `robot-detection \
+                 `robot-detection database restore` to restore a backup, or `robot-detection \
                  database new` to start with an empty database"
             ),
         )
@@ -320,7 +320,7 @@ fn advice(engine: Engine, kind: StoreErrorKind) -> Option<&'static str> {
         }
         (StoreErrorKind::CannotOpen, _) => Some("check this user's permissions"),
         (StoreErrorKind::Corrupt, Engine::Sqlite) => {
-            Some("restore a backup, or recover data with `robot-detection database repair`")
+            Some("restore a backup with `robot-detection database restore`")
         }
         (StoreErrorKind::Corrupt, Engine::Postgres) => Some("restore a backup"),
         _ => None,

@@ -73,8 +73,8 @@ mod postgres;
 mod probes;
 mod process_lock;
 mod publications;
+mod recreate;
 mod refreshes;
-mod repair;
 mod replace;
 mod robots;
 mod secrets;
@@ -130,7 +130,6 @@ pub use publications::{
     StagedSelection, UnvisitedDescription, WITHDRAWN_BY_ADMIN,
 };
 pub use refreshes::{RefreshOutcome, RefreshRecord, Refreshes, SourceState};
-pub use repair::{Repair, RepairedTable};
 pub use replace::RobotChanges;
 pub use robots::{RobotCount, Robots};
 pub use row::StoredRobot;

@@ -184,7 +184,7 @@ impl fmt::Debug for Store {
 fn is_wrong_place(url: &str, error: &StoreError) -> bool {
     match error.kind() {
         StoreErrorKind::BadUrl => true,
-        // An existing file can be repaired, or its permissions fixed, while the server waits.
+        // An existing file can be replaced, or its permissions fixed, while the server waits.
         StoreErrorKind::CannotOpen => sqlite_file::path(url).is_some_and(|path| !path.is_file()),
         _ => false,
     }

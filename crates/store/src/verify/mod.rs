@@ -24,6 +24,4 @@ pub use ranges::{
 };
 pub use robot_detection_layer::layer::ClaimedRequest;
 pub use verifier::{Methods, SettledVerdict, Verifier};
-pub use web_bot_auth::{
-    ACCEPT_SIGNATURE, SignatureProver, SignatureSettings, SignedRequest, Signer, SigningKeyError,
-};
+pub use web_bot_auth::{ACCEPT_SIGNATURE, SignatureProver, SignatureSettings, SignedRequest};

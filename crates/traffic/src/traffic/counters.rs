@@ -90,12 +90,6 @@ impl Counters {
         self.sites().keys().cloned().collect()
     }
 
-    /// Returns the number of human requests that have passed since startup.
-    pub(super) fn people(&self) -> u64 {
-        let people = |site: &Arc<SiteCounters>| site.people.requests().iter().sum::<u64>();
-        self.sites().values().map(people).sum()
-    }
-
     /// Returns the counts since the previous call, and resets the counts.
     pub(super) fn take(&self) -> Vec<(TrafficKey, TrafficCount)> {
         let _taking = self.table.lock_for_drain();

@@ -18,7 +18,6 @@ use super::{
     cells::RequestCount,
     counters::{Counters, SiteCounters},
     evidence_writer::EvidenceWriter,
-    live::LiveRow,
     notes::{EvidenceQueue, EvidenceSettings},
     paths::{PathSlots, Window},
     writer::Writer,
@@ -55,12 +54,6 @@ struct Inner {
 struct Writers {
     traffic: Writer,
     evidence: Option<EvidenceWriter>,
-}
-
-/// The registration of a viewer of live decisions, which ends when this value is dropped.
-#[derive(Debug)]
-pub struct LiveViewer {
-    traffic: Traffic,
 }
 
 impl Traffic {
@@ -121,18 +114,13 @@ impl Traffic {
         self.inner.counters.counted()
     }
 
-    /// Returns the number of human requests that have passed since startup.
-    pub fn people(&self) -> u64 {
-        self.inner.counters.people()
-    }
-
     /// Returns a layer that counts the requests to a site; wrap it around the layer that makes
     /// decisions.
     pub fn layer(&self, site: &str) -> TrafficLayer {
         TrafficLayer::new(self.site(site))
     }
 
-    /// Returns the switch that makes layers describe visits for evidence or for live viewers.
+    /// Returns the switch that makes layers describe visits for evidence.
     pub fn visits(&self) -> &VisitSwitch {
         self.inner.notes.switch()
     }
@@ -153,26 +141,6 @@ impl Traffic {
         self.inner.notes.lost()
     }
 
-    /// Returns the decisions that follow the decision with the given number, oldest first, and the
-    /// time at which their collection started.
-    pub fn rows_after(&self, behind: u64) -> (Vec<LiveRow>, i64) {
-        let now_ms = self.inner.clock.now_ms();
-        self.inner.notes.live().rows_after(behind, now_ms)
-    }
-
-    /// Returns the number of the most recent decision.
-    pub fn last_decision(&self) -> u64 {
-        self.inner.notes.live().last()
-    }
-
-    /// Registers a viewer of live decisions; returns `None` if there are too many viewers.
-    pub fn view(&self) -> Option<LiveViewer> {
-        let has_room = self.inner.notes.live().begin_view();
-        has_room.then(|| LiveViewer {
-            traffic: self.clone(),
-        })
-    }
-
     /// Stores the counts regularly until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         // Separate tasks ensure that the slots do not fill up while the database is slow.
@@ -191,7 +159,6 @@ impl Traffic {
             if stop.run_until_cancelled(next).await.is_none() {
                 return;
             }
-            self.inner.notes.live().pause(self.inner.clock.now_ms());
             self.catch_up().await;
         }
     }
@@ -253,11 +220,5 @@ impl Traffic {
         let mut window = window.unwrap_or_else(PoisonError::into_inner);
         let taken = self.inner.counters.drain_paths(&mut window);
         (taken, done(&mut window))
-    }
-}
-
-impl Drop for LiveViewer {
-    fn drop(&mut self) {
-        self.traffic.inner.notes.live().end_view();
     }
 }

@@ -8,8 +8,7 @@
 //!
 //! Requests that were redirected, refused or otherwise handled specially are stored individually:
 //! the layer describes the visit, a bounded queue holds the description, and the same task writes
-//! the description to the database. While the *Live* page is open, the visits of all robots are
-//! described.
+//! the description to the database.
 
 mod cell;
 mod cells;
@@ -18,7 +17,6 @@ mod evidence_writer;
 mod figures;
 mod kept;
 mod layer;
-mod live;
 mod notes;
 mod paths;
 mod pending;
@@ -33,10 +31,8 @@ pub use figures::{
     By, Class, Figures, KEPT_FROM_UPSTREAM, KnownRobots, Line, Moment, NONE_KNOWN, TimeRange,
     TimeSteps, TrafficFilter, VISITORS, decision_words, is_spared, reported_range, verdict_words,
 };
-pub use kept::LiveViewer;
 pub use kept::Traffic;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
-pub use live::LiveRow;
 pub use notes::EvidenceSettings;
 pub use paths::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, Ticket, path_csv};
 pub use paths::{ShortPath, Window, shared_name};

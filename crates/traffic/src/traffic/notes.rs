@@ -11,7 +11,7 @@ use robot_detection_layer::layer::{ClaimProof, Noteworthy, Outcome, Visit, Visit
 use robot_detection_layer::policy::{Action, Breach, CountedViolation};
 use robot_detection_store::store::{AddressRetention, BrokenRule, EVIDENCE_EVENTS, Evidence};
 
-use super::{cell::Decision, cells::NO_VERDICT, live::Live};
+use super::{cell::Decision, cells::NO_VERDICT};
 
 /// Maximum number of waiting notes per kind of event; the writer empties the queue every five
 /// seconds.
@@ -29,7 +29,7 @@ pub struct EvidenceSettings {
     pub addresses: AddressRetention,
 }
 
-/// A queue of requests that are on their way to the database and to live viewers.
+/// A queue of requests that are on their way to the database.
 #[derive(Debug)]
 pub(super) struct EvidenceQueue {
     switch: VisitSwitch,
@@ -40,7 +40,6 @@ pub(super) struct EvidenceQueue {
     /// Number of waiting notes for each event, in the order of [`EVIDENCE_EVENTS`].
     waiting: [AtomicUsize; EVIDENCE_EVENTS.len()],
     lost: AtomicU64,
-    live: Live,
 }
 
 /// A request that may be stored as evidence.
@@ -69,7 +68,6 @@ impl EvidenceQueue {
         let switch = VisitSwitch::default();
         switch.describe_noteworthy(keeps);
         Self {
-            live: Live::new(switch.clone()),
             switch,
             keeps,
             addresses,
@@ -85,21 +83,12 @@ impl EvidenceQueue {
         &self.switch
     }
 
-    pub(super) fn live(&self) -> &Live {
-        &self.live
-    }
-
     /// Records a request with the description of the visit.
     #[cold]
     pub(super) fn record(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
         let reason = outcome.noteworthy(visit.breach.is_some());
-        let is_person = matches!(outcome.kind(), Some(Kind::Person | Kind::Shared));
-        if reason.is_none() && is_person {
-            return;
-        }
-        let evidence = self.evidence(site, outcome, visit, status);
-        self.live.push(&evidence);
         if let Some(reason) = reason.filter(|_| self.keeps) {
+            let evidence = self.evidence(site, outcome, visit, status);
             self.queue(reason, evidence, outcome, visit);
         }
     }

@@ -16,7 +16,7 @@ const NEST_LIMIT: u32 = 50;
 const BEFORE_TOKEN: &str = "(?:^|[^0-9A-Za-z])";
 /// The expression for the text after a token: the end of the text, or a character other than a
 /// letter.
-pub(super) const BEHIND_TOKEN: &str = "(?:[^A-Za-z]|$)";
+const BEHIND_TOKEN: &str = "(?:[^A-Za-z]|$)";
 /// The expression for the text after a product name.
 const BEHIND_PRODUCT: &str = "(?:$|[/_0-9]| [(0-9])";
 
@@ -83,35 +83,6 @@ impl Expression {
             is_caseless,
         })
     }
-}
-
-/// Returns an expression that needs no flag because each letter is replaced by a class of both
-/// cases.
-pub(super) fn spelled_out(pattern: &Pattern) -> Option<String> {
-    if pattern.kind == PatternKind::Regex {
-        let mut printer = Printer {
-            text: String::new(),
-            is_caseless: false,
-        };
-        printer.print(&parse(&pattern.text)?)?;
-        return Some(printer.text);
-    }
-    // The original case comes first, so that the name remains readable.
-    let mut literal = String::new();
-    for &byte in pattern.text.as_bytes() {
-        if byte.is_ascii_alphabetic() {
-            let other = char::from(byte ^ b' ');
-            let _ = write!(literal, "[{}{other}]", char::from(byte));
-        } else {
-            push_byte(&mut literal, byte);
-        }
-    }
-    Some(match pattern.kind {
-        PatternKind::Token => format!("{BEFORE_TOKEN}{literal}{BEHIND_TOKEN}"),
-        PatternKind::Prefix => format!("^{literal}"),
-        PatternKind::Product => format!("^{literal}{BEHIND_PRODUCT}"),
-        PatternKind::Exact | PatternKind::Regex => format!("^{literal}$"),
-    })
 }
 
 fn parse(text: &str) -> Option<Hir> {
@@ -368,12 +339,5 @@ mod tests {
                 "{text}"
             );
         }
-    }
-
-    #[test]
-    fn a_flag_can_be_replaced_by_classes() {
-        let spelled = |kind, text: &str| spelled_out(&Pattern::new(kind, text)).unwrap();
-        assert_eq!(spelled(PatternKind::Exact, "aB-1"), "^[aA][Bb]-1$");
-        assert_eq!(spelled(PatternKind::Regex, "(?i)ab|c"), "[Aa][Bb]|[Cc]");
     }
 }

@@ -39,8 +39,6 @@ pub struct HttpSettings {
     pub sites: Vec<SiteAccess>,
     /// Form login for the pages of `sites`; none by default.
     pub login: Option<FormLogin>,
-    /// Signer of requests; none by default.
-    pub signer: Option<RequestSigner>,
     /// Signer of requests that go through a front proxy, and not directly to an upstream; none by
     /// default.
     pub pass: Option<RequestSigner>,
@@ -61,7 +59,6 @@ pub struct HttpSource {
     headers: HeaderMap,
     max_body_bytes: u64,
     sites: Arc<[SiteAccess]>,
-    signer: Option<RequestSigner>,
     pass: Option<RequestSigner>,
     session: Option<Arc<LoginSession>>,
 }
@@ -119,7 +116,6 @@ impl HttpSource {
                 Arc::new(LoginSession::new(login, sites))
             }),
             sites: settings.sites.into(),
-            signer: settings.signer,
             pass: settings.pass,
         })
     }
@@ -162,7 +158,6 @@ impl HttpSource {
         };
         let (address, mut headers) = self.prepare(&method, request.url, cookie);
         headers.extend(request.conditions.headers());
-        self.sign(&method, request.url, &mut headers);
         let client = &self.client;
         let answer = match request.beginning {
             Some(bytes) => {
@@ -190,9 +185,8 @@ impl HttpSource {
         &self,
         form: &FilledForm,
         address: &Url,
-        mut headers: HeaderMap,
+        headers: HeaderMap,
     ) -> Result<PageResponse, SourceError> {
-        self.sign(&Method::POST, &form.url, &mut headers);
         let answer = self
             .client
             .post_form(address, headers, &form.fields)
@@ -202,12 +196,6 @@ impl HttpSource {
             answer.headers,
             answer.body,
         ))
-    }
-
-    fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
-        if let Some(signer) = &self.signer {
-            signer.sign(method, url, headers);
-        }
     }
 
     /// Returns the address to which a request is sent, and the headers for the site.

@@ -351,9 +351,12 @@ fn fresh_s(cache_control: &str) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verify::web_bot_auth::key::keys;
 
     fn key() -> Key {
-        Key::ed25519(&[7; 32])
+        let x = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc";
+        let jwks = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#);
+        keys(jwks.as_bytes()).unwrap().remove(0)
     }
 
     #[test]

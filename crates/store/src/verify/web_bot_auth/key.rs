@@ -99,18 +99,6 @@ impl Key {
         })
     }
 
-    /// Creates a key from the public half of an Ed25519 pair.
-    pub(super) fn ed25519(public: &[u8]) -> Self {
-        let material = Material::Ed25519(public.to_vec());
-        Self {
-            keyid: material.thumbprint(),
-            possession: Possession::default(),
-            material,
-            not_before_s: None,
-            expires_s: None,
-        }
-    }
-
     /// Returns the name of the key's algorithm, as used in a signature's `alg` (RFC 9421 §6.2).
     pub(super) fn algorithm(&self) -> &'static str {
         match self.material {

@@ -73,15 +73,11 @@ mod refusal;
 mod replay;
 mod request;
 mod signature;
-mod signer;
-mod signing_key;
 mod unlisted_signers;
 
 pub use prover::{ACCEPT_SIGNATURE, SignatureProver};
 pub use refusal::SignatureSettings;
 pub use request::SignedRequest;
-pub use signer::Signer;
-pub use signing_key::SigningKeyError;
 
 #[cfg(test)]
 mod tests;

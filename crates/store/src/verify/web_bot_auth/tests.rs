@@ -11,6 +11,7 @@ mod components;
 mod hostile;
 mod keys;
 mod schemes;
+mod signer;
 mod signing;
 mod unlisted_signers;
 mod vectors;

@@ -67,20 +67,10 @@ fn operator_name(text: &str) -> Option<String> {
     (!says_nothing).then_some(name)
 }
 
-/// Returns the description that the list uses for a purpose.
-pub(in crate::registry) fn function(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::AiTraining => "Collects text to train models.",
-        Purpose::AiSearch => "Builds a search index for assistants.",
-        Purpose::AiUser => "Fetches pages for a user of an assistant.",
-        other => other.as_str(),
-    }
-}
-
 /// Returns the purpose for a description, which is the word for a purpose or contains terms that
 /// the list uses.
 fn purpose(function: &str) -> Purpose {
-    // Files exported by this program contain the words of most purposes.
+    // Files of other programs may contain the word for a purpose.
     if let Some(purpose) = Purpose::from_word(function.trim()) {
         return purpose;
     }

@@ -84,13 +84,6 @@ fn purpose(tag: &str) -> Option<Purpose> {
         .filter(|&purpose| purpose != Purpose::Unknown)
 }
 
-/// Returns the tag that the list uses for a purpose.
-pub(in crate::registry) fn tag(purpose: Purpose) -> &'static str {
-    TAGS.iter()
-        .find(|&&(_, known)| known == purpose)
-        .map_or(purpose.as_str(), |&(tag, _)| tag)
-}
-
 /// Returns the first long literal part of an expression or, if no part is long, the longest literal
 /// part.
 fn literal(regex: &str) -> String {

@@ -69,22 +69,6 @@ fn bounded(regex: &str) -> Result<Pattern, InvalidPattern> {
     Pattern::stated(PatternKind::Regex, &format!("{BOUNDARY}{regex})"))
 }
 
-/// Returns the expression of a pattern created by this import, without the boundary.
-pub(in crate::registry) fn inner(pattern: &Pattern) -> Option<&str> {
-    let is_regex = pattern.kind == PatternKind::Regex;
-    let inner = pattern.text.strip_prefix(BOUNDARY)?.strip_suffix(')')?;
-    // A pattern that only begins with the boundary has a group that ends earlier.
-    (is_regex && bounded(inner).is_ok()).then_some(inner)
-}
-
-/// Returns the category that the list uses for a purpose.
-pub(in crate::registry) fn category(purpose: Purpose) -> &'static str {
-    CATEGORIES
-        .iter()
-        .find(|&&(_, known)| known == purpose)
-        .map_or(purpose.as_str(), |&(category, _)| category)
-}
-
 fn robot(pattern: Pattern, name: &str, entry: &Value, source: &Source) -> Robot {
     let slug = slug(name);
     let id = if slug.is_empty() { "robot" } else { &slug };

@@ -1,4 +1,4 @@
-//! Tests for the signer and its key, verified by the prover.
+//! Tests for signatures and key directories, verified by the prover.
 
 use std::time::Duration;
 
@@ -6,33 +6,24 @@ use http::{HeaderMap, Method};
 use sfv::ListEntry;
 use url::Url;
 
-use super::{ED_KEY, get, key, signature};
+use super::{ED_KEY, get, key, signature, signer::Signer};
 use crate::verify::Finding;
 use crate::verify::web_bot_auth::{
-    SignatureProver, SignatureSettings, SignedRequest, Signer,
-    key::{Key, keys},
+    SignatureProver, SignatureSettings, SignedRequest,
+    key::keys,
     possession::{self, DirectoryRequest, Possession},
-    signing_key,
 };
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::{Robot, Source};
 
-fn signer(directory: &std::path::Path, clock: &Clock) -> Signer {
-    let path = directory.join("robot.key");
-    Signer::open(&path, "https://robot.example/", clock.clone()).unwrap()
+fn signer(clock: &Clock) -> Signer {
+    Signer::new("https://robot.example", clock)
 }
 
 #[tokio::test]
-async fn own_signatures_are_verified_once() {
-    let directory = tempfile::tempdir().unwrap();
+async fn signatures_are_verified_once() {
     let clock = Clock::manual(1_800_000_000_000);
-    let signer = signer(directory.path(), &clock);
-    let again = Signer::open(
-        &directory.path().join("robot.key"),
-        "https://robot.example",
-        clock.clone(),
-    );
-    assert_eq!(again.unwrap().keyid(), signer.keyid());
+    let signer = signer(&clock);
 
     let served = signer.directory();
     let published = keys(served.body()).unwrap();
@@ -78,9 +69,8 @@ async fn own_signatures_are_verified_once() {
 
 #[test]
 fn signed_directory_proves_possession_of_its_key() {
-    let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(1_800_000_000_000);
-    let served = signer(directory.path(), &clock).directory();
+    let served = signer(&clock).directory();
     let told = |headers: &HeaderMap, authority, now_s| {
         let mut keys = keys(served.body()).unwrap();
         keys.push(key(ED_KEY));
@@ -125,52 +115,5 @@ fn signed_directory_proves_possession_of_its_key() {
         told(&elsewhere, host, now_s),
         Possession::Failed,
         "host not covered"
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn new_key_is_readable_by_its_owner_only() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let directory = tempfile::tempdir().unwrap();
-    signer(directory.path(), &Clock::manual(0));
-    let path = directory.path().join("robot.key");
-    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
-}
-
-#[test]
-fn keys_of_other_programs_are_parsed() {
-    // RFC 9421 §B.1.4, as PEM and as JWK.
-    let pem = b"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n";
-    let jwk = br#"{"kty":"OKP","crv":"Ed25519","kid":"test-key-ed25519","d":"n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}"#;
-    for bytes in [&pem[..], &jwk[..]] {
-        let pair = signing_key::read(bytes).unwrap();
-        let public = ring::signature::KeyPair::public_key(&pair);
-        assert_eq!(Key::ed25519(public.as_ref()), key(ED_KEY));
-    }
-    for bytes in [
-        &b""[..],
-        b"{}",
-        b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
-    ] {
-        assert!(signing_key::read(bytes).is_none());
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("key");
-    std::fs::write(&path, "no key").unwrap();
-    for (agent, words) in [
-        ("http://a.example", "is not the https origin"),
-        ("https://a.example", "contains no private Ed25519 key"),
-    ] {
-        let error = Signer::open(&path, agent, Clock::manual(0)).unwrap_err();
-        assert!(error.to_string().contains(words), "{error}");
-    }
-    let nowhere = directory.path().join("not/there");
-    let error = Signer::open(&nowhere, "https://a.example", Clock::manual(0)).unwrap_err();
-    assert!(
-        error.to_string().contains("cannot create the signing key"),
-        "{error}"
     );
 }

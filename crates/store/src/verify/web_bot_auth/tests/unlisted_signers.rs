@@ -6,8 +6,8 @@ use http::{HeaderMap, Method};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use url::Url;
 
-use super::get;
-use crate::verify::web_bot_auth::{SignatureProver, SignatureSettings, SignedRequest, Signer};
+use super::{get, signer::Signer};
+use crate::verify::web_bot_auth::{SignatureProver, SignatureSettings, SignedRequest};
 use crate::verify::{ClaimedRequest, Methods, Verifier};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::{Claim, Detector};
@@ -15,8 +15,8 @@ use robot_detection_layer::detect::{Claim, Detector};
 const NOW_MS: i64 = 1_800_000_000_000;
 
 /// Signs a request for `https://www.example.com/` as the robot of the given agent.
-fn signed(directory: &std::path::Path, agent: &str, clock: &Clock) -> (Signer, HeaderMap) {
-    let signer = Signer::open(&directory.join("robot.key"), agent, clock.clone()).unwrap();
+fn signed(agent: &str, clock: &Clock) -> (Signer, HeaderMap) {
+    let signer = Signer::new(agent, clock);
     let mut headers = HeaderMap::new();
     let url = Url::parse("https://www.example.com/").unwrap();
     signer.sign(&Method::GET, &url, &mut headers);
@@ -36,9 +36,8 @@ fn request(headers: &HeaderMap) -> SignedRequest<'_> {
 
 #[test]
 fn signer_is_the_host_of_the_directory() {
-    let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(NOW_MS);
-    let (signer, headers) = signed(directory.path(), "https://agent.example", &clock);
+    let (signer, headers) = signed("https://agent.example", &clock);
     let keys = String::from_utf8(signer.directory().into_body().to_vec()).unwrap();
     let prover = prover(&clock);
     assert_eq!(
@@ -52,7 +51,7 @@ fn signer_is_the_host_of_the_directory() {
     let again = prover.signer_now(&request(&headers)).unwrap().unwrap_err();
     assert_eq!(again, "the signature's nonce was used before");
 
-    let (_, mut forged) = signed(directory.path(), "https://agent.example", &clock);
+    let (_, mut forged) = signed("https://agent.example", &clock);
     forged.insert(
         "signature-agent",
         "sig1=\"https://other.example\"".parse().unwrap(),
@@ -63,14 +62,13 @@ fn signer_is_the_host_of_the_directory() {
         refused.unwrap_err().contains("does not match"),
         "agent of another signer"
     );
-    let (_, late) = signed(directory.path(), "https://agent.example", &clock);
+    let (_, late) = signed("https://agent.example", &clock);
     clock.advance(Duration::from_mins(10));
     assert!(prover.signer_now(&request(&late)).unwrap().is_err());
 }
 
 #[test]
 fn only_directories_of_named_hosts_are_fetched() {
-    let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(NOW_MS);
     for agent in [
         "https://192.0.2.1",
@@ -78,7 +76,7 @@ fn only_directories_of_named_hosts_are_fetched() {
         "https://localhost",
         "https://agent.example:8443",
     ] {
-        let (_, headers) = signed(directory.path(), agent, &clock);
+        let (_, headers) = signed(agent, &clock);
         let refused = prover(&clock).signer_now(&request(&headers));
         assert!(matches!(refused, Some(Err(_))), "{agent}: {refused:?}");
     }
@@ -86,10 +84,9 @@ fn only_directories_of_named_hosts_are_fetched() {
 
 #[test]
 fn verifier_names_signers_with_valid_signatures() {
-    let directory = tempfile::tempdir().unwrap();
     let clock = Clock::manual(NOW_MS);
     let agent = "https://agent.example";
-    let (signer, headers) = signed(directory.path(), agent, &clock);
+    let (signer, headers) = signed(agent, &clock);
     let keys = String::from_utf8(signer.directory().into_body().to_vec()).unwrap();
     let prover = prover(&clock);
     let methods = Methods {

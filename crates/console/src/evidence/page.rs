@@ -1,4 +1,4 @@
-//! The page that shows live decisions.
+//! The page that shows stored requests.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
@@ -14,28 +14,24 @@ use crate::{
     problem::Problem,
     state::AdminState,
 };
-use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
+use robot_detection_store::store::EvidenceQuery;
 use robot_detection_traffic::traffic::{decision_words, verdict_words};
 
-/// Number of rows on the page when it is first loaded.
-const ROWS: usize = 50;
+/// Number of rows on the page.
+const ROWS: u64 = 50;
 
 #[derive(Template)]
-#[template(path = "admin/live.html")]
-struct LivePage {
+#[template(path = "admin/evidence.html")]
+struct RequestsPage {
     page: Page,
     filter: EvidenceFilter,
     sites: Vec<String>,
     rows: Vec<EvidenceView>,
-    /// Number of human requests that passed.
-    people: u64,
     /// Number of requests that were lost because the evidence queue was full.
     lost: u64,
-    /// Number of the last decision among the rows, or of the last decision before them.
-    last: u64,
 }
 
-/// Shows the most recent decisions of this instance, followed by older stored requests.
+/// Shows the most recent stored requests; none while the database is unavailable.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(filter): Params<EvidenceFilter>,
@@ -43,31 +39,29 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let filter = filter.validated()?;
     let traffic = &state.operations().traffic;
-    // Read before the rows, so that decisions made in between appear twice instead of never.
-    let last = traffic.last_decision();
-    let (live, since_ms) = traffic.rows_after(0);
-    let live = live.iter().rev().map(|row| &*row.decided);
+    traffic.catch_up().await;
+    let query = EvidenceQuery {
+        limit: ROWS,
+        ..filter.query()
+    };
+    let stored = match state.operations().store.evidence().list(&query).await {
+        Err(error) if error.outage().is_some() => Vec::new(),
+        stored => stored?,
+    };
     let now_ms = state.now_ms();
-    let mut rows: Vec<_> = live
-        .filter(|decided| filter.matches(decided))
-        .take(ROWS)
-        .map(|decided| EvidenceView::new(decided, now_ms))
-        .collect();
-    for kept in kept_before(&state, &filter, since_ms, ROWS - rows.len()).await? {
-        rows.push(EvidenceView::new(&kept.evidence, now_ms));
-    }
-    Ok(html(&LivePage {
+    let rows = stored.iter();
+    Ok(html(&RequestsPage {
         page,
         sites: sites(&state),
-        rows,
-        people: traffic.people(),
+        rows: rows
+            .map(|stored| EvidenceView::new(&stored.evidence, now_ms))
+            .collect(),
         lost: traffic.lost_evidence(),
-        last,
         filter,
     }))
 }
 
-impl LivePage {
+impl RequestsPage {
     /// Returns the words for decisions, and whether each word is selected in the filter.
     fn decisions(&self) -> Vec<(&'static str, bool)> {
         let words = decision_words().into_iter();
@@ -90,29 +84,6 @@ impl LivePage {
         words
             .map(|word| (word, word == self.filter.verdict))
             .collect()
-    }
-}
-
-/// Returns stored requests that were received before the given time; none while the database is
-/// unavailable.
-async fn kept_before(
-    state: &AdminState,
-    filter: &EvidenceFilter,
-    before_ms: i64,
-    limit: usize,
-) -> Result<Vec<StoredEvidence>, Problem> {
-    if limit == 0 {
-        return Ok(Vec::new());
-    }
-    state.operations().traffic.catch_up().await;
-    let query = EvidenceQuery {
-        times_ms: i64::MIN..before_ms,
-        limit: limit as u64,
-        ..filter.query()
-    };
-    match state.operations().store.evidence().list(&query).await {
-        Err(error) if error.outage().is_some() => Ok(Vec::new()),
-        kept => Ok(kept?),
     }
 }
 
@@ -158,7 +129,7 @@ mod tests {
             }),
             ..Evidence::default()
         };
-        let page = LivePage {
+        let page = RequestsPage {
             page: Page::default(),
             filter: EvidenceFilter {
                 site: text.clone(),
@@ -167,9 +138,7 @@ mod tests {
             },
             sites: vec![text],
             rows: vec![EvidenceView::new(&evidence, 0)],
-            people: 1,
             lost: 2,
-            last: 3,
         };
         let text = page.render().unwrap();
         assert!(!text.contains("<script>alert"), "{text}");

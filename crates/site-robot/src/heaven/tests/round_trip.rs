@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::{
+use crate::heaven::{
     Catalogue, HeavenSettings,
     catalogue::Site,
     files,

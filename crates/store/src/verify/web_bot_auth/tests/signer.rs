@@ -1,6 +1,4 @@
-//! Signs our own requests, and serves the directory of the signing key.
-
-use std::{fmt, path::Path, sync::Arc};
+//! A robot that signs its requests, and the directory of its key.
 
 use base64::{Engine as _, engine::general_purpose};
 use bytes::Bytes;
@@ -16,32 +14,29 @@ use sfv::{
 };
 use url::Url;
 
-use super::{
-    SignedRequest, SigningKeyError,
-    agent::{Discovery, KeyUrl},
-    base::spell_item,
-    base::{add_line, last_line, signature_bases},
-    directories::{MEDIA_TYPE, PATH},
-    key::Key,
+use super::key;
+use crate::verify::web_bot_auth::{
+    SignedRequest,
+    base::{add_line, last_line, signature_bases, spell_item},
+    directories::MEDIA_TYPE,
     possession,
     signature::TAG,
-    signing_key,
 };
 use robot_detection_layer::clock::Clock;
 
-/// The label of the signatures on the site robot's requests.
+/// The label of the signatures on the robot's requests.
 const LABEL: &KeyRef = key_ref("sig1");
-/// The lifetime of the signature on a site robot request, in seconds.
+/// The lifetime of the signature on a request, in seconds.
 const REQUEST_S: i64 = 60;
 /// The cache lifetime of the key directory and the lifetime of its signature, in seconds.
 const DIRECTORY_S: i64 = 24 * 60 * 60;
 
-/// A signer of the site robot's requests.
-///
-/// Clones share the signing key.
-#[derive(Clone)]
-pub struct Signer {
-    pair: Arc<Ed25519KeyPair>,
+/// The seed of the signing key, so that all signers have the same key.
+const SEED: [u8; 32] = [7; 32];
+
+/// A signer of a robot's requests.
+pub(super) struct Signer {
+    pair: Ed25519KeyPair,
     keyid: String,
     agent: String,
     random: SystemRandom,
@@ -49,44 +44,22 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// The path of the key directory, relative to the agent's origin.
-    pub const DIRECTORY_PATH: &str = PATH;
-
-    /// Creates a signer that uses the Ed25519 key in a file, in PEM (PKCS #8) or JWK format.
-    ///
-    /// A missing file is created with a new key and is readable only by its owner. `agent` is the
-    /// origin that serves the key directory, such as `https://www.example.com`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be read or created, if it does not contain such a key,
-    /// or if the agent is not an `https:` origin.
-    pub fn open(path: &Path, agent: &str, clock: Clock) -> Result<Self, SigningKeyError> {
-        let bad = || SigningKeyError::BadAgent {
-            agent: agent.to_owned(),
-        };
-        let origin = KeyUrl::parse(agent, Discovery::Directory, false).ok_or_else(bad)?;
-        let pair = signing_key::open(path)?;
-        Ok(Self::new(pair, origin.as_str(), clock))
-    }
-
-    pub(super) fn new(pair: Ed25519KeyPair, agent: &str, clock: Clock) -> Self {
+    /// Creates a signer for the origin that serves the key directory.
+    pub(super) fn new(agent: &str, clock: &Clock) -> Self {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&SEED).unwrap();
+        let x = general_purpose::URL_SAFE_NO_PAD.encode(pair.public_key());
+        let jwk = format!(r#"{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}"#);
         Self {
-            keyid: Key::ed25519(pair.public_key().as_ref()).keyid,
-            pair: Arc::new(pair),
+            keyid: key(&jwk).keyid,
+            pair,
             agent: agent.to_owned(),
             random: SystemRandom::new(),
-            clock,
+            clock: clock.clone(),
         }
     }
 
-    /// Returns the origin that serves the key directory.
-    pub fn agent(&self) -> &str {
-        &self.agent
-    }
-
     /// Returns the thumbprint of the signing key.
-    pub fn keyid(&self) -> &str {
+    pub(super) fn keyid(&self) -> &str {
         &self.keyid
     }
 
@@ -94,7 +67,7 @@ impl Signer {
     ///
     /// This sets the headers `Signature-Agent`, `Signature-Input` and `Signature`. A request for a
     /// URL without a host is not signed.
-    pub fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
+    pub(super) fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
         let Some(signature) = self.signature(method, url, headers) else {
             return;
         };
@@ -104,7 +77,7 @@ impl Signer {
     }
 
     /// Returns the key directory, with a signature that is valid for the agent's host only.
-    pub fn directory(&self) -> Response<Bytes> {
+    pub(super) fn directory(&self) -> Response<Bytes> {
         let x = general_purpose::URL_SAFE_NO_PAD.encode(self.pair.public_key());
         let key = serde_json::json!({
             "kty": "OKP", "crv": "Ed25519", "kid": self.keyid, "x": x, "use": "sig",
@@ -218,15 +191,6 @@ impl Signer {
                 field(Item::new(signature).into())?,
             ),
         ])
-    }
-}
-
-impl fmt::Debug for Signer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signer")
-            .field("agent", &self.agent)
-            .field("keyid", &self.keyid)
-            .finish_non_exhaustive()
     }
 }
 
