@@ -21,6 +21,7 @@ REPOSITORIES = {
     "WhichBrowser/Parser-PHP": ("581d614d686bfbec3529ad60562a5213ac5d8d72", "tests/data"),
     "browscap/browscap": ("6c0c9208f9314f062c5ac45d933c1a419e05f421", "tests/issues"),
     "opawg/user-agents-v2": ("8008a31b7d348cd5722656c9d3e2d0c1cd6af212", "src"),
+    "hexydec/agentzero": ("83c4b5e5c36c11b0cf6f9ce208de31b9112d4fc5", "tests"),
     "faisalman/ua-parser-js": ("18d39b53dd803710cb8e76856d18c1dcf7533d11", "test/data/ua"),
 }
 
@@ -38,6 +39,7 @@ def load(cache, repositories):
             "ua-parser-js, repository": lambda: ua_parser_js(brought(repositories, "faisalman/ua-parser-js")),
             "WhichBrowser": lambda: which_browser(cache, brought(repositories, "WhichBrowser/Parser-PHP")),
             "browscap": lambda: browscap(brought(repositories, "browscap/browscap")),
+            "agentzero": lambda: agentzero(brought(repositories, "hexydec/agentzero")),
             "opawg": lambda: opawg(brought(repositories, "opawg/user-agents-v2")),
         }
     sources, unreached = {}, {}
@@ -144,6 +146,22 @@ def which_browser(cache, folder):
                 robots.add(agent, browser.get("name"))
             elif browser.get("type") == "browser" or not str(browser.get("type")).startswith("app:"):
                 people.add(agent)
+    return robots, people
+
+
+def agentzero(folder):
+    """Test cases with a type; the robots of the category `feed` include people's mail programs."""
+    robots, people = groups()
+    case = re.compile(r"'string' => '((?:[^'\\]|\\.)*)',(.*?)\n\t\t\t\]", re.DOTALL)
+    field = re.compile(r"'(\w+)' => '((?:[^'\\]|\\.)*)'")
+    for file in sorted(folder.glob("*Test.php")):
+        for agent, rest in case.findall(text(file)):
+            fields = dict(field.findall(rest))
+            agent = re.sub(r"\\(['\\])", r"\1", agent)
+            if fields.get("type") == "human":
+                people.add(agent)
+            elif fields.get("type") == "robot":
+                robots.add(agent, fields.get("appname"))
     return robots, people
 
 

@@ -158,7 +158,7 @@ fn devices_in_a_url_do_not_hide_a_robot() {
         }
         // Outside of the URL, the device counts.
         let app = format!("FooSync/2.0 ({device}; https://example.org/about)");
-        assert!(["person", "unlisted"].contains(&&*id(&app)));
+        assert!(["person", "shared", "unlisted"].contains(&&*id(&app)));
     }
     for user_agent in [
         "FooSync/2.0 (+https://example.org/about)",

@@ -25,14 +25,17 @@ static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]
 pub(super) fn is_contact_url(agent: &Agent<'_>, named: &[u8], before: &[u8], after: &[u8]) -> bool {
     let Agent { text, words } = *agent;
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
+    // No browser or app begins with a URL.
+    if before.is_empty() && has_host {
+        return true;
+    }
     if !has_host || is_device(words, named) || is_browser_s_host(before, after) {
         return false;
     }
     if is_mozilla(text) {
         return !is_browser_url(text, before, after);
     }
-    // No app begins with a URL.
-    before.is_empty() || !is_people_s(words)
+    !is_people_s(words)
 }
 
 /// Returns `true` if the mark is followed by a URL that browsers or device profiles contain.

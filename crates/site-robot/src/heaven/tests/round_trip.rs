@@ -5,6 +5,7 @@ use std::fmt::{Display, Write as _};
 use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
+use crate::content_tree::{Definition, Line, Piece, Run, Style, tests};
 use crate::heaven::{
     Catalogue, HeavenSettings,
     catalogue::Site,
@@ -12,7 +13,6 @@ use crate::heaven::{
     markdown::pieces,
     markdown_line::{Target, is_like_definition},
 };
-use crate::content_tree::{Definition, Line, Piece, Run, Style, tests};
 
 /// Words of a line with their styles.
 #[derive(Default)]
