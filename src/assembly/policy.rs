@@ -101,7 +101,7 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
         builder = builder.x_robots_tag(tag_rule(table, settings, origins));
     }
     let tags = reserved_tags(settings).into_iter();
-    tags.fold(builder, |builder, tag| builder.x_robots_tag(tag))
+    tags.fold(builder, PolicyBuilder::x_robots_tag)
 }
 
 /// The label of the suspects rule in reasons, logs and bans.

@@ -223,7 +223,7 @@ async fn pages_that_are_not_open_to_all_are_not_announced() {
         (
             "[site_robot]\n",
             "[site_robot]\nlogin = 'bearer t'\n",
-            "logs in or signs",
+            "the site robot logs in, so",
         ),
         ("www.example.com", "intranet", "intranet is a local name"),
     ] {

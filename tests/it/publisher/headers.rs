@@ -420,6 +420,7 @@ headers = { "Content-Usage" = "search=n", "TDM-Reservation" = "0" }
     );
 
     let everywhere = settings.replace("/open/ train-ai=y", "train-ai=y");
+    let everywhere = format!("{everywhere}[server]\nupstream = \"{}\"\n", site.url(""));
     configure(directory.path(), &everywhere);
     let refused = run(directory.path(), &["validate"]);
     assert_ne!(refused.status.code(), Some(0));

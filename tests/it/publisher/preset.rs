@@ -142,7 +142,7 @@ fn doctor_finds_inconsistencies() {
         (
             "content_usage = [\"search=y\"]",
             "content_usage = [\"train-ai=y, search=y\"]",
-            "Content-Usage says train-ai=y",
+            "\"reserved\" contradicts",
         ),
         (
             "TDM-Reservation = \"1\"",

@@ -14,19 +14,17 @@ mod described;
 mod dialect;
 mod map_line;
 mod proxy_file;
-mod redirect;
 mod report;
 
 pub use answer::{EndpointAction, add_decision_header, endpoint_response, plain_pass};
 pub use described::{InvalidDescription, Page, describe, page_from_headers};
-pub use dialect::{Dialect, EndpointRequest};
+pub use dialect::{Dialect, EndpointRequest, requested_page};
 pub use map_line::CheckToken;
 pub use map_line::{MAX_LINE_BYTES, line_from_answer, question_from_line};
 pub use proxy_file::{
     FileOptions, Finding, Front, FrontSite, Inspection, NginxPart, OwnPath, Place, PlaceError,
     ProxyFile, RuleHeader, TextError, inspect, proxy_file,
 };
-pub use redirect::requested_page;
 pub use report::{EntryErrors, MAX_REPORT_BYTES, VisitorReport, YesNo, read_report};
 
 use axum::http::HeaderName;

@@ -91,7 +91,7 @@ impl PageSources<'_> {
                 "tdm-reservation" => match reservation(&source, value) {
                     Some(statement) => reserved.push(statement),
                     None => {
-                        push_remark(&mut stated, &source, value, "the value is neither 0 nor 1")
+                        push_remark(&mut stated, &source, value, "the value is neither 0 nor 1");
                     }
                 },
                 "x-robots-tag" => noai(&source, for_agent(value, robot), &mut stated),
