@@ -74,10 +74,7 @@ fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> 
     let section = &settings.licensing;
     let has_terms = !licensing.terms().is_empty();
     gap(
-        has_terms
-            && section.rsl.is_empty()
-            && !section.tdmrep
-            && section.training == TrainingTerms::Unstated,
+        has_terms && licensing.paths().next().is_none(),
         "the terms of [[license]] are not published: set licensing.rsl or licensing.tdmrep"
             .to_owned(),
     );

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use memchr::memmem;
+
 /// Maximum number of URLs and mail addresses whose place is known.
 const MAX_CONTACTS: usize = 32;
 
@@ -110,19 +112,19 @@ fn contact(text: &[u8], word: Range<usize>) -> Option<Part> {
     let bytes = text.get(word.clone())?;
     let plus = bytes.iter().take_while(|byte| **byte == b'+').count();
     let bare = bytes.get(plus..)?;
-    let (start, host) = if let Some(colon) = find(bytes, b"://") {
+    let (start, host) = if let Some(colon) = memmem::find(bytes, b"://") {
         let before = bytes.get(..colon)?;
         let is_scheme = |byte: &&u8| byte.is_ascii_alphabetic();
         let scheme = before.iter().rev().take_while(is_scheme).count();
         let pluses = before.get(..colon - scheme)?.iter().rev();
         let pluses = pluses.take_while(|byte| **byte == b'+').count();
         (colon - scheme - pluses, colon + 3)
-    } else if starts_with(bare, b"www.") || plus > 0 && is_host(bare) {
+    } else if starts_with(bare, b"www.") || plus > 0 && is_domain(bare) {
         (0, plus)
     } else {
         let at = memchr::memchr(b'@', bare)?;
         let (local, domain) = bare.split_at(at);
-        let is_mail = !local.is_empty() && is_host(domain.get(1..)?);
+        let is_mail = !local.is_empty() && is_domain(domain.get(1..)?);
         return is_mail.then_some(Part {
             kind: PartKind::Mail,
             range: word,
@@ -138,8 +140,8 @@ fn contact(text: &[u8], word: Range<usize>) -> Option<Part> {
     })
 }
 
-/// Returns `true` if a text starts with a host name that has several labels, the last of letters.
-fn is_host(text: &[u8]) -> bool {
+/// Returns `true` if a text starts with a domain name whose last label consists of letters.
+pub(super) fn is_domain(text: &[u8]) -> bool {
     let is_label = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-.".contains(byte);
     let len = text.iter().take_while(is_label).count();
     let mut labels = text.get(..len).unwrap_or_default().rsplit(|b| *b == b'.');
@@ -148,11 +150,7 @@ fn is_host(text: &[u8]) -> bool {
     is_top && labels.next().is_some_and(|label| !label.is_empty())
 }
 
-fn find(text: &[u8], literal: &[u8]) -> Option<usize> {
-    memchr::memmem::find(text, literal)
-}
-
-fn starts_with(text: &[u8], start: &[u8]) -> bool {
+pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
     let found = text.get(..start.len());
     found.is_some_and(|found| found.eq_ignore_ascii_case(start))
 }
@@ -229,5 +227,5 @@ impl Contacts {
 fn may_have_contact(text: &[u8]) -> bool {
     memchr::memchr3_iter(b':', b'@', b'+', text)
         .any(|at| text.get(at) != Some(&b':') || text.get(at + 1) == Some(&b'/'))
-        || find(text, b"www.").is_some()
+        || memmem::find(text, b"www.").is_some()
 }

@@ -147,8 +147,12 @@ impl TagRule {
 
     /// Returns `true` unless the conditions on the path, method and host exclude the request.
     fn is_about(&self, asked: &NormalizedRequest<'_>) -> bool {
+        self.scope.matches(asked) && !self.is_excepted(asked)
+    }
+
+    fn is_excepted(&self, asked: &NormalizedRequest<'_>) -> bool {
         let except = self.except.as_ref();
-        self.scope.matches(asked) && !except.is_some_and(|except| except.matches(asked))
+        except.is_some_and(|except| except.matches(asked))
     }
 
     fn step(&self, asked: &NormalizedRequest<'_>, visitor: Option<Visitor<'_>>) -> Step {
@@ -157,7 +161,7 @@ impl TagRule {
             origin => format!("{} ({origin})", self.label()),
         };
         let text = match self.scope.mismatch(asked, visitor) {
-            None if !self.is_about(asked) => {
+            None if self.is_excepted(asked) => {
                 format!("The response gets no X-Robots-Tag from {label}: the path is an exception.")
             }
             None => {

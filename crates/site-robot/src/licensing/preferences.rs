@@ -72,15 +72,7 @@ impl PageSources<'_> {
             |_| url.to_owned(),
             |url| url[url::Position::BeforePath..].to_owned(),
         );
-        let mut reserved = tdmrep(self.tdmrep, &path).into_iter().collect::<Vec<_>>();
-        if !self.tdmrep.is_empty() && rules_of_tdmrep(self.tdmrep).is_none() {
-            push_remark(
-                &mut stated,
-                "tdmrep.json",
-                "",
-                "the file is not a JSON list",
-            );
-        }
+        let mut reserved = Vec::from_iter(tdmrep(self.tdmrep, &path, &mut stated));
         let mut usage: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (label, name, value) in &self.headers {
             let source = format!("{label}header {name}");
@@ -279,13 +271,14 @@ fn signals(source: &str, list: &str, stated: &mut Vec<Preference>) {
     }
 }
 
-fn rules_of_tdmrep(text: &str) -> Option<Vec<Value>> {
-    serde_json::from_str(text).ok()
-}
-
 /// Returns the first reservation for a path in a `tdmrep.json` file.
-fn tdmrep(text: &str, path: &str) -> Option<Preference> {
-    let rules = rules_of_tdmrep(text)?;
+fn tdmrep(text: &str, path: &str, stated: &mut Vec<Preference>) -> Option<Preference> {
+    let Ok(rules) = serde_json::from_str::<Vec<Value>>(text) else {
+        if !text.is_empty() {
+            push_remark(stated, "tdmrep.json", "", "the file is not a JSON list");
+        }
+        return None;
+    };
     let mut rules = rules.iter().zip(1..);
     let (rule, number) = rules.find(|(rule, _)| {
         let location = rule.get("location").and_then(Value::as_str);

@@ -193,7 +193,12 @@ impl Builder {
             1..=MAX_LITERAL_BYTES => {
                 let literal = pattern.text.as_bytes();
                 let test = if rule == Rule::Prefix && is_in_capitals(literal) {
-                    self.spelled(literal)?
+                    self.keep_plain(Plain {
+                        before: Edge::Text,
+                        after: Edge::Free,
+                        // The name matches only as it is spelled.
+                        spelled: Some(literal.into()),
+                    })?
                 } else {
                     Test::Rule(rule)
                 };
@@ -208,8 +213,7 @@ impl Builder {
         match Plan::new(text)? {
             Plan::Literals(literals) => {
                 for (literal, plain) in literals {
-                    let test = Test::Plain(number(self.plains.len())?);
-                    self.plains.push(plain);
+                    let test = self.keep_plain(plain)?;
                     self.draft(&literal.bytes, place, test);
                 }
             }
@@ -242,14 +246,9 @@ impl Builder {
         Ok(())
     }
 
-    /// Returns the test for a prefix that matches only as it is spelled.
-    fn spelled(&mut self, literal: &[u8]) -> Result<Test, String> {
+    fn keep_plain(&mut self, plain: Plain) -> Result<Test, String> {
         let test = Test::Plain(number(self.plains.len())?);
-        self.plains.push(Plain {
-            before: Edge::Text,
-            after: Edge::Free,
-            spelled: Some(literal.into()),
-        });
+        self.plains.push(plain);
         Ok(test)
     }
 

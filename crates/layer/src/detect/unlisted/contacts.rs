@@ -1,9 +1,11 @@
 //! Detection of URLs, sites and e-mail addresses in a User-Agent that identify the owner of a
 //! robot.
 
+use crate::detect::agent::{is_domain, starts_with};
+
 use super::{
     Agent,
-    marks::{ends_with, is_device, is_mozilla, starts_with},
+    marks::{ends_with, is_device, is_mozilla},
     words_found::{Words, has_any, words},
 };
 
@@ -20,16 +22,15 @@ static SERVERS: Words = Words::new(|| words(["x11"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
 /// Returns `true` if the mark is followed by a URL whose host indicates a robot.
-///
-/// `named` is the text before the mark without contacts.
-pub(super) fn is_contact_url(agent: &Agent<'_>, named: &[u8], before: &[u8], after: &[u8]) -> bool {
+pub(super) fn is_contact_url(agent: &Agent<'_>, before: &[u8], after: &[u8]) -> bool {
     let Agent { text, words } = *agent;
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
     // No browser or app begins with a URL.
     if before.is_empty() && has_host {
         return true;
     }
-    if !has_host || is_device(words, named) || is_browser_s_host(before, after) {
+    if !has_host || is_device(words, agent.words_before(before)) || is_browser_s_host(before, after)
+    {
         return false;
     }
     if is_mozilla(text) {
@@ -108,32 +109,16 @@ fn is_browser_part(before: &[u8], after: &[u8]) -> bool {
 }
 
 /// Returns `true` if the text around an `@` is an e-mail address.
-pub(super) fn is_address(agent: &Agent<'_>, named: &[u8], before: &[u8], after: &[u8]) -> bool {
+pub(super) fn is_address(agent: &Agent<'_>, before: &[u8], after: &[u8]) -> bool {
     let Agent { text, words } = *agent;
     before.last().copied().is_some_and(is_name_byte)
         && is_domain(after)
-        && !is_device(words, named)
+        && !is_device(words, agent.words_before(before))
         && (is_mozilla(text) || !is_people_s(words))
 }
 
 pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._+-".contains(&byte)
-}
-
-/// Returns `true` if a text starts with a domain name whose last label consists of letters.
-pub(super) fn is_domain(text: &[u8]) -> bool {
-    let len = text
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b".-".contains(byte))
-        .count();
-    let host = text.get(..len).unwrap_or_default();
-    let Some(dot) = host.iter().rposition(|&byte| byte == b'.') else {
-        return false;
-    };
-    let (labels, top) = host.split_at(dot);
-    top.len() > 2
-        && labels.last().is_some_and(|&byte| byte != b'.')
-        && top.iter().skip(1).all(u8::is_ascii_alphabetic)
 }
 
 /// Returns `true` if a User-Agent without `Mozilla/` belongs to an app that human visitors use.

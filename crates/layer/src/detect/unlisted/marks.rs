@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use crate::detect::agent::{is_domain, starts_with};
+
 use super::{
     Agent, Sign, Unlisted,
-    contacts::{is_address, is_contact_url, is_domain, is_name_byte, is_site},
+    contacts::{is_address, is_contact_url, is_name_byte, is_site},
     occurrences::MAX_OCCURRENCES,
     words_found::{Words, has_any, has_platform, words},
 };
@@ -204,7 +206,7 @@ impl Mark {
     pub(super) fn matches(&self, agent: &Agent<'_>, range: &Range<usize>) -> bool {
         let Agent { text, words } = *agent;
         let before = text.get(..range.start).unwrap_or_default();
-        let named = words.get(..range.start).unwrap_or_default();
+        let named = agent.words_before(before);
         let after = text.get(range.end..).unwrap_or_default();
         match self.rule {
             Rule::Anywhere => !is_device(words, named),
@@ -224,8 +226,8 @@ impl Mark {
             }
             Rule::Agent => is_mozilla(text) && is_agent(before, after) && !is_device(words, named),
             Rule::User => is_mozilla(text) && is_user(before, after) && !is_device(words, named),
-            Rule::Url => is_contact_url(agent, named, before, after),
-            Rule::Address => is_address(agent, named, before, after),
+            Rule::Url => is_contact_url(agent, before, after),
+            Rule::Address => is_address(agent, before, after),
             Rule::Compatible => is_compatible_without_browser(before, after),
             Rule::Engine => {
                 let rest = after.split(|&byte| byte == b')').next().unwrap_or_default();
@@ -279,11 +281,6 @@ fn is_explorer(after: &[u8]) -> bool {
 
 pub(super) fn is_mozilla(text: &[u8]) -> bool {
     starts_with(text, b"Mozilla/") || starts_with(text, b"Opera/")
-}
-
-pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
-    let found = text.get(..start.len());
-    found.is_some_and(|found| found.eq_ignore_ascii_case(start))
 }
 
 pub(super) fn ends_with(text: &[u8], end: &[u8]) -> bool {

@@ -37,3 +37,10 @@ struct Agent<'t> {
     /// The User-Agent with a space for each byte of a contact.
     words: &'t [u8],
 }
+
+impl Agent<'_> {
+    /// Returns the start of the text without its contacts.
+    fn words_before(&self, before: &[u8]) -> &[u8] {
+        self.words.get(..before.len()).unwrap_or_default()
+    }
+}

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use crate::detect::agent::starts_with;
+
 use super::{
     Sign, Unlisted,
-    marks::{is_mozilla, starts_with},
+    marks::is_mozilla,
     words_found::{WordsFound, has_platform},
 };
 
