@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
+    agent::{Contacts, Place},
     known_agents::{CachedResult, Hit, KnownAgents},
     matcher::{Builder, Limits, Matcher},
     signed::Signers,
@@ -217,11 +218,13 @@ impl Detector {
         if !self.recognises_unlisted {
             return None;
         }
-        let found = unlisted::find(read(user_agent), marks)?;
+        let text = read(user_agent);
+        let found = unlisted::find(text, marks)?;
         let is_beside = found.range.end <= shared.start || found.range.start >= shared.end;
         // A URL or an address may belong to the shared service; a word that robots use in their
         // names does not.
-        (found.sign == Sign::Word && is_beside).then_some(found)
+        let is_name = || Contacts::find_in(text).place(found.range.start) == Place::Name;
+        (found.sign == Sign::Word && is_beside && is_name()).then_some(found)
     }
 
     /// Returns the claim made by a User-Agent; an empty User-Agent is [nameless](Claim::Nameless).
@@ -388,6 +391,7 @@ mod tests {
             ),
             ("ExampleCDN", Some("shared")),
             ("ExampleCDN otherbot/1.0", Some("unlisted")),
+            ("ExampleCDN (+a@otherbot.com)", Some("shared")),
             ("otherbot/1.0 (+https://example.com/bot)", Some("unlisted")),
             (" ", Some("nameless")),
             ("", Some("nameless")),

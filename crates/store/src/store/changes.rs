@@ -136,11 +136,12 @@ impl Database {
         // Listening starts before the first look, so that no change is missed.
         let mut notices = ChangeListener::new(self, channel).await?;
         loop {
+            let heard = notices.heard();
             let now = look().await?;
             if now != *seen {
                 return Ok(now);
             }
-            let next = notices.next().await;
+            let next = notices.next(heard).await;
             next.map_err(|error| self.error(&LISTEN, &error))?;
         }
     }
@@ -163,8 +164,17 @@ impl ChangeListener {
         }
     }
 
-    /// Waits for a notification, but no longer than the polling interval.
-    async fn next(&mut self) -> Result<(), sqlx::Error> {
+    /// Returns the number of notifications so far.
+    fn heard(&self) -> u64 {
+        match self {
+            Self::Poll => 0,
+            Self::Listen(notices, channel) => count(&notices.borrow(), *channel),
+        }
+    }
+
+    /// Waits until there are more notifications than `heard`, but no longer than the polling
+    /// interval.
+    async fn next(&mut self, heard: u64) -> Result<(), sqlx::Error> {
         match self {
             Self::Poll => {
                 tokio::time::sleep(POLL).await;
@@ -172,9 +182,7 @@ impl ChangeListener {
             }
             // A notification, a reconnect, or the polling interval.
             Self::Listen(notices, channel) => {
-                let channel = *channel as usize;
-                let seen = notices.borrow_and_update().get(channel).copied();
-                let news = notices.wait_for(|counts| counts.get(channel).copied() != seen);
+                let news = notices.wait_for(|counts| count(counts, *channel) != heard);
                 match tokio::time::timeout(SLOW_POLL, news).await {
                     Ok(Err(_)) => Err(io::Error::from(io::ErrorKind::NotConnected).into()),
                     Ok(Ok(_)) | Err(_) => Ok(()),
@@ -182,6 +190,11 @@ impl ChangeListener {
             }
         }
     }
+}
+
+/// Returns the number of notifications on a channel.
+fn count(counts: &[u64; CHANNELS.len()], channel: Channel) -> u64 {
+    counts.get(channel as usize).copied().unwrap_or_default()
 }
 
 /// Returns the notifications from the connection that listens on all channels.
@@ -241,4 +254,20 @@ pub(super) async fn notify(
         transaction.execute(&NOTIFY, &values).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn change_during_the_look_is_not_missed() {
+        let (sender, notices) = watch::channel([0; CHANNELS.len()]);
+        let mut listener = ChangeListener::Listen(notices, Channel::Registry);
+        let heard = listener.heard();
+        sender.send_modify(|counts| counts[Channel::Registry as usize] += 1);
+        let start = tokio::time::Instant::now();
+        listener.next(heard).await.unwrap();
+        assert!(start.elapsed() < SLOW_POLL);
+    }
 }
