@@ -3,15 +3,17 @@
 
 use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
 
+use rustls::pki_types::{CertificateDer, pem::PemObject as _};
+
 use crate::clock::Clock;
 use crate::config::{
     ConfigErrors, HeavenSource, Key, Loaded, RobotsTxtHostSettings, RobotsTxtKeys,
-    RobotsTxtSection, RobotsTxtSource, Settings,
+    RobotsTxtSection, RobotsTxtSource, ServerSection, Settings,
 };
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
 use crate::policy::HostName;
-
+use crate::proxy::ProxyError;
 use crate::robots_file::{
     COMMAND_WAIT, LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt,
     split_usage,
@@ -41,6 +43,17 @@ pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     if let Some(upstream) = upstreams.find(|url| !url.starts_with("unix:")) {
         let url = upstream.replacen("h2c://", "http://", 1);
         plan = plan.upstream(&url, settings.server.preserve_host, name);
+        if let Some(file) = &settings.server.upstream_ca_file {
+            let authorities = CertificateDer::pem_file_iter(file)
+                .and_then(Iterator::collect)
+                .map_err(|error| {
+                    let file = file.clone();
+                    let reason = format!("cannot be read: {error}");
+                    let error = ProxyError::CaFile { file, reason };
+                    wrong(&ServerSection::KEY.upstream_ca_file, &error)
+                })?;
+            plan = plan.upstream_authorities(authorities);
+        }
     }
     let mut seen: Vec<HostName> = Vec::new();
     for host in &settings.tables.robots_txt_hosts {
@@ -252,8 +265,8 @@ mod tests {
             [robots_txt]\nallow = ['/a b'] => c.toml:2: robots_txt.allow: "/a b": a path cannot contain blanks
             [robots_txt]\nrefuse_purposes = 'ai-traning' => c.toml:2: robots_txt.refuse_purposes: "ai-traning" is not a valid purpose; did you mean "ai-training"?
             [robots_txt]\nsitemaps = '/sitemap.xml' => c.toml:2: robots_txt.sitemaps: "/sitemap.xml" is not a URL
-            [robots_txt]\ncontent_signal = 'train=no' => c.toml:2: robots_txt.content_signal: "train" is not a known signal and is ignored; known words are search
-            [robots_txt]\ncontent_usage = 'train-ai=no' => c.toml:2: robots_txt.content_usage: "no" is not a value of train-ai and is ignored; write y or n
+            [robots_txt]\ncontent_signal = 'train=no' => c.toml:2: robots_txt.content_signal: "train" is not a known signal; known words are search
+            [robots_txt]\ncontent_usage = 'train-ai=no' => c.toml:2: robots_txt.content_usage: "no" is not a value of train-ai; write y or n
             "#,
         ) {
             wrong(text, expected);

@@ -211,9 +211,7 @@ pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
         ));
     }
     if text.starts_with(['/', '*']) {
-        return Err(format!(
-            "{text:?}: the list applies to one page and must not contain a path"
-        ));
+        return Err(format!("{text:?}: this list must not contain a path"));
     }
     let items = text.split(',').map(str::trim);
     let items: Vec<&str> = items.filter(|item| !item.is_empty()).collect();
@@ -224,7 +222,8 @@ pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
     let file = format!("User-agent: *\n{field}: {list}\nAllow: /\n");
     let file = RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309());
     match file.warnings().into_iter().next() {
-        Some(warning) => Err(warning.text),
+        // A wrong list is not written at all.
+        Some(warning) => Err(warning.text.replace(" and is ignored", "")),
         None => Ok(list),
     }
 }

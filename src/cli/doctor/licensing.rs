@@ -4,9 +4,10 @@ use crate::assembly::{license_url, licensing, policy};
 use crate::config::{Mode, RobotsTxtSource, Settings, TrainingTerms};
 use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher};
 use crate::licensing::Licensing;
-use crate::policy::Policy;
-use crate::robots_file::ServedRobotsTxt;
-use crate::robots_txt::{Dialect, RobotsTxt};
+use crate::policy::{EnforcementMode, Policy};
+use crate::registry::Purpose;
+use crate::robots_file::{ServedRobotsTxt, split_usage};
+use crate::robots_txt::{Dialect, PolicyToken, RobotsTxt};
 
 use super::{
     agreement::{RuleWords, Stated, rule_words},
@@ -57,7 +58,7 @@ fn of_site(
         .into_iter()
         .map(|text| Check::new(&*name, Err(text)))
         .collect();
-    let warnings = gaps(settings, &rules, licensing);
+    let warnings = gaps(settings, file, &rules, licensing);
     let says_anything = !stated.statements("/").is_empty();
     if checks.is_empty() && warnings.is_empty() && says_anything {
         let text = "robots.txt, headers and licences agree about the use of content";
@@ -67,9 +68,14 @@ fn of_site(
     checks
 }
 
-/// Returns warnings about statements that robots cannot find.
-fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> Vec<String> {
-    let mut gaps = Vec::new();
+/// Returns warnings about statements that robots cannot find, or that have no effect.
+fn gaps(
+    settings: &Settings,
+    file: &RobotsTxt,
+    rules: &[RuleWords<'_>],
+    licensing: &Licensing,
+) -> Vec<String> {
+    let mut gaps = without_effect(settings, file);
     let mut gap = |is_one: bool, text: String| gaps.extend(is_one.then_some(text));
     let section = &settings.licensing;
     let has_terms = !licensing.terms().is_empty();
@@ -114,6 +120,32 @@ fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> 
         "the headers of rules are not sent because mode is report".to_owned(),
     );
     gaps
+}
+
+/// Returns warnings about settings that other settings deprive of their effect.
+fn without_effect(settings: &Settings, file: &RobotsTxt) -> Vec<String> {
+    let robots_txt = &settings.robots_txt;
+    let mut found = Vec::new();
+    let mut tokens = PolicyToken::ALL.iter();
+    if settings.enforcement.enforce_usage == EnforcementMode::On
+        && tokens.all(|token| file.policy(token).is_none())
+    {
+        found.push("robots_txt.enforce_usage has no effect, because robots.txt has no group that forbids AI training: set licensing.training to reserved".to_owned());
+    }
+    let is_permitted = |line: &&String| {
+        let (path, list) = split_usage(line);
+        !path.is_empty() && list.contains("train-ai=y")
+    };
+    if let Some(line) = robots_txt.content_usage.iter().find(is_permitted) {
+        let says = format!("content_usage permits AI training with {line:?}");
+        if robots_txt.refuse_purposes.contains(&Purpose::AiTraining) {
+            found.push(format!("{says}, but refuse_purposes keeps these robots from all paths: set licensing.training to reserved instead"));
+        }
+        if robots_txt.content_signal.contains("ai-train=no") {
+            found.push(format!("{says}, but content_signal forbids it for all paths: remove ai-train from content_signal"));
+        }
+    }
+    found
 }
 
 /// Returns the licence URLs that robots.txt contains.
@@ -205,7 +237,10 @@ mod tests {
         let none = RobotsTxt::parse(b"", Dialect::default());
         let file = files.get(None).unwrap_or(&none);
         let stated = Stated::new(file, &rules, &licensing, settings);
-        (stated.disagreements(), gaps(settings, &rules, &licensing))
+        (
+            stated.disagreements(),
+            gaps(settings, file, &rules, &licensing),
+        )
     }
 
     const SERVED: &str = "[server]\nhosts = 'www.example.com'\n[robots_txt]\nserve = 'settings'\n";
@@ -265,7 +300,7 @@ mod tests {
     fn agreeing_statements_are_not_reported() {
         for text in [
             String::new(),
-            format!("content_usage = ['train-ai=n, search=y', '/open/ train-ai=y']\ncontent_signal = 'ai-train=no, search=yes'\nrefuse_purposes = 'ai-training'\n\
+            format!("content_usage = ['train-ai=n, search=y', '/open/ train-ai=y']\ncontent_signal = 'search=yes'\n\
                 [licensing]\nrsl = '/l.xml'\ntdmrep = true\n[[license]]\npermits = 'search'\nprohibits = 'ai-train'\n\
                 [[license]]\npath = '/open/*'\npermits = 'all'\n\
                 {RULE}headers = {{ 'X-Robots-Tag' = 'noarchive', 'Link' = '</l.xml>; rel=license' }}\n\
@@ -305,6 +340,22 @@ mod tests {
             (
                 link,
                 "rule 1 links to the licence https://a.example/l, which robots.txt does not contain",
+            ),
+            (
+                format!("{SERVED}enforce_usage = 'on'\n"),
+                "enforce_usage has no effect",
+            ),
+            (
+                format!(
+                    "{SERVED}refuse_purposes = 'ai-training'\ncontent_usage = '/open/ train-ai=y'\n"
+                ),
+                "refuse_purposes keeps these robots from all paths",
+            ),
+            (
+                format!(
+                    "{SERVED}content_signal = 'ai-train=no'\ncontent_usage = ['train-ai=n', '/open/ train-ai=y']\n"
+                ),
+                "content_signal forbids it",
             ),
             (
                 format!("mode = 'report'\n{RULE}headers = {{ 'X-Robots-Tag' = 'noai' }}\n"),

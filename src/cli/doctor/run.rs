@@ -144,13 +144,16 @@ fn configuration(subject: &Subject<'_>) -> Vec<Check> {
         if policy.is_disabled() {
             "no paths are filtered: set filter_pattern and redirect_url".to_owned()
         } else {
-            let mut places: Vec<_> = policy.filter_patterns().map(str::to_owned).collect();
-            places.extend(match policy.rules().count() {
+            let places: Vec<_> = policy.filter_patterns().collect();
+            let filtered = (!places.is_empty())
+                .then(|| format!("robots are redirected on {}", places.join(", ")));
+            let rules = match policy.rules().count() {
                 0 => None,
-                1 => Some("by 1 rule".to_owned()),
-                rules => Some(format!("by {rules} rules")),
-            });
-            format!("robots are redirected on {}", places.join(", "))
+                1 => Some("1 rule decides about requests".to_owned()),
+                rules => Some(format!("{rules} rules decide about requests")),
+            };
+            let told: Vec<_> = filtered.into_iter().chain(rules).collect();
+            told.join("; ")
         }
     });
     match result {

@@ -193,7 +193,8 @@ section! {
     /// Paths disallowed for all robots; `*` matches any characters, and a final `$` matches the end
     /// of the path
     disallow: Vec<String>;
-    /// Paths allowed for all robots, as exceptions within disallowed paths
+    /// Paths allowed as exceptions within disallowed paths; robots in refuse_purposes and
+    /// refuse_robots get no exceptions
     allow: Vec<String>;
     /// Seconds that robots should wait between requests (Crawl-delay); 0: not set
     crawl_delay as "crawl_delay_seconds": Duration = "0", 0..=86_400;

@@ -404,6 +404,33 @@ async fn an_untrusted_certificate_is_a_bad_gateway() {
     assert!(upstream.seen().is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_trusted_authorities_also_apply_to_the_upstreams_robots_txt() {
+    let (right, wrong) = (Certificate::new(), Certificate::new());
+    let file = "User-agent: *\nDisallow: /theirs\n";
+    let upstream = Upstream::tls(&right, &["http/1.1"], async move |_| text(file)).await;
+    let port = upstream.addr.port();
+    let home = tempfile::tempdir().unwrap();
+    for (certificate, expected) in [
+        (
+            &right,
+            format!("the upstream's file contains {} bytes", file.len()),
+        ),
+        (&wrong, "cannot connect securely".to_owned()),
+    ] {
+        let ca_file = certificate.ca_file();
+        let config = format!(
+            "web_robots_db = ''\n[server]\nupstream = 'https://localhost:{port}'\n\
+             upstream_ca_file = '{}'\n[robots_txt]\nserve = 'merge'\n",
+            ca_file.display()
+        );
+        fs::write(home.path().join("robot-detection.toml"), config).unwrap();
+        let output = program::run(home.path(), &["doctor", "--offline"]);
+        let report = String::from_utf8_lossy(&output.stdout);
+        assert!(report.contains(&expected), "{report}");
+    }
+}
+
 /// Accepts an upgrade, and echoes received bytes.
 fn upgrade(mut request: Request<Incoming>) -> Response<Body> {
     let upgraded = hyper::upgrade::on(&mut request);

@@ -262,7 +262,7 @@ fn invalid_headers_are_rejected_with_their_place() {
         ),
         (
             "{ 'Content-Usage' = 'train-ai=no' }",
-            "\"no\" is not a value of train-ai and is ignored; write y or n",
+            "\"no\" is not a value of train-ai; write y or n",
         ),
         (
             "{ \"X-A\" = \"a\\r\\nSet-Cookie: b\" }",

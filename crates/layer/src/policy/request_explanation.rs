@@ -259,8 +259,9 @@ impl RequestExplanation<'_> {
 
     fn add_finding(&mut self, policy: &Policy, finding: Finding) {
         if finding.answer.is_refusal() {
-            // The steps of the earlier decision no longer apply.
-            self.steps.retain(|step| step.name != self.action.as_str());
+            // The steps of the earlier decision, and headers of the page, no longer apply.
+            let dropped = [self.action.as_str(), "header", "tag"];
+            self.steps.retain(|step| !dropped.contains(&step.name));
         }
         self.steps.extend(finding.steps);
         let (action, status) = match finding.answer {

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use crate::{
-    Grouping, RobotRules, RobotsTxt, Rule, parsed::RuleLine, policy::is_policy,
-    preferences::literal, selection::is_for_any, written::Path,
+    Grouping, RobotRules, RobotsTxt, Rule, field::Field, parsed::RuleLine, policy::is_policy,
+    preferences::literal, selection::is_for_any, write::name, written::Path,
 };
 
 use super::{
@@ -33,8 +33,8 @@ pub(super) struct LostRules<'f> {
     /// The line number of the group's last line.
     last_line: u32,
     robots: Vec<&'f [u8]>,
-    /// The lines to add: paths that only the group for all robots disallows, and exceptions within
-    /// them.
+    /// The lines to add: paths that only the group for all robots disallows, exceptions within
+    /// them, and preferences about the use of pages.
     lines: Vec<String>,
 }
 
@@ -92,8 +92,14 @@ pub(super) fn inherit(file: &RobotsTxt, warnings: &mut Warnings) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
+            let is_path = |line: &String| line.starts_with("Disallow");
+            let effect = if group.lines.iter().any(is_path) {
+                "may fetch paths that are disallowed for all other robots"
+            } else {
+                "gets no preference about the use of pages"
+            };
             format!(
-                "{} may fetch paths that are disallowed for all other robots, because a robot with a group ignores the group for *; add {}{more}, for example with robots-txt fmt --inherit",
+                "{} {effect}, because a robot with a group ignores the group for *; add {}{more}, for example with robots-txt fmt --inherit",
                 names.join(", "),
                 listed.join(", ")
             )
@@ -106,6 +112,8 @@ struct RulesForAll<'f> {
     allowed: Vec<&'f [u8]>,
     /// The closed paths, each with an example of a URL that the path matches.
     closed: Vec<(&'f [u8], String)>,
+    /// The lines about the use of pages.
+    uses: Vec<(Field, String)>,
     /// The number of further checks.
     left: usize,
 }
@@ -132,7 +140,13 @@ impl<'f> RulesForAll<'f> {
         let closed: Vec<_> = closed
             .filter(|(_, example)| !all.check(example).allowed())
             .collect();
+        let uses = all.lines_of_use().filter(|(_, group, ..)| group.is_some());
+        let uses = uses.map(|(field, _, _, value)| {
+            let value = String::from_utf8_lossy(value.trim_ascii());
+            (field, format!("{}: {value}", name(field)))
+        });
         Some(Self {
+            uses: uses.collect(),
             allowed: allowed.into_iter().map(|(_, path)| path).collect(),
             left: left.saturating_sub(seen.len()),
             closed,
@@ -167,7 +181,21 @@ impl<'f> RulesForAll<'f> {
         let exceptions = self.allowed.iter().filter(is_within);
         let exceptions = exceptions.map(|path| format!("Allow: {}", Path(path)));
         let lines = lost.iter().map(|path| format!("Disallow: {}", Path(path)));
-        exceptions.chain(lines).collect()
+        exceptions
+            .chain(lines)
+            .chain(self.uses_lost_by(robot))
+            .collect()
+    }
+
+    /// Returns the lines about the use of pages, of each field that the groups of a robot lack.
+    /// Everything closed needs no such lines.
+    fn uses_lost_by(&self, robot: &RobotRules) -> impl Iterator<Item = String> {
+        let can_fetch = robot.check("/0").allowed();
+        let uses = self.uses.iter().filter(move |(field, _)| {
+            let mut own = robot.lines_of_use();
+            can_fetch && !own.any(|(own, group, ..)| group.is_some() && own == *field)
+        });
+        uses.map(|(_, line)| line.clone())
     }
 }
 

@@ -123,7 +123,7 @@ impl PlainClient {
     ///
     /// Returns an error if the client cannot be created.
     pub fn new(limits: FetchLimits) -> Result<Self, FetchError> {
-        let client = client::build_direct(&limits)?;
+        let client = client::build_direct(&limits, &[])?;
         Ok(Self { client, limits })
     }
 

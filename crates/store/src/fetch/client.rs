@@ -61,10 +61,22 @@ pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
     )
 }
 
-/// Builds an HTTP client that follows no redirects and uses no proxy.
-pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
+/// Builds an HTTP client that follows no redirects and uses no proxy. It trusts the given
+/// certificate authorities, or the default ones if none are given.
+pub(super) fn build_direct(
+    limits: &FetchLimits,
+    authorities: &[CertificateDer<'_>],
+) -> Result<Client, FetchError> {
     // reqwest would use the proxy from the environment, but this client connects to nearby servers.
-    finish(builder(limits).redirect(Policy::none()).no_proxy())
+    let mut builder = builder(limits).redirect(Policy::none()).no_proxy();
+    if !authorities.is_empty() {
+        let certificates = authorities.iter().map(|it| Certificate::from_der(it));
+        let certificates = certificates.collect::<Result<Vec<_>, _>>();
+        builder = builder.tls_certs_only(certificates.map_err(|error| FetchError::Setup {
+            reason: innermost(&error),
+        })?);
+    }
+    finish(builder)
 }
 
 /// Builds an HTTP client that follows no redirects, and uses a proxy only if one is configured.

@@ -9,6 +9,7 @@ use reqwest::{
     Client, Response, StatusCode,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
+use rustls::pki_types::CertificateDer;
 use tokio::{net::lookup_host, time::Instant};
 use url::{Host, Url};
 
@@ -34,6 +35,8 @@ struct Inner {
     /// The client that fetches redirect targets if the original URL has a public address.
     public_client: OnceLock<Client>,
     direct_client: OnceLock<Client>,
+    /// The only certificate authorities that the direct client trusts, if any are given.
+    authorities: Vec<CertificateDer<'static>>,
 }
 
 /// The limits for a single fetch.
@@ -90,14 +93,25 @@ impl Fetcher {
         if limits.timeout.is_zero() {
             return Err(FetchError::ZeroLimit("timeout"));
         }
-        Ok(Self {
+        Ok(Self::with(limits, Vec::new()))
+    }
+
+    /// Returns a fetcher whose direct requests trust only these certificate authorities, or the
+    /// default ones if the list is empty.
+    pub(crate) fn trusting(&self, authorities: Vec<CertificateDer<'static>>) -> Self {
+        Self::with(self.inner.limits.clone(), authorities)
+    }
+
+    fn with(limits: FetchLimits, authorities: Vec<CertificateDer<'static>>) -> Self {
+        Self {
             inner: Arc::new(Inner {
                 limits,
                 client: OnceLock::new(),
                 public_client: OnceLock::new(),
                 direct_client: OnceLock::new(),
+                authorities,
             }),
-        })
+        }
     }
 
     /// Fetches an `http:` or `https:` URL.
@@ -199,8 +213,9 @@ impl Fetcher {
 
     /// Returns the client that follows no redirects and uses no proxy.
     pub(super) fn direct_client(&self) -> Result<&Client, FetchError> {
-        let limits = &self.inner.limits;
-        set_up(&self.inner.direct_client, || client::build_direct(limits))
+        set_up(&self.inner.direct_client, || {
+            client::build_direct(&self.inner.limits, &self.inner.authorities)
+        })
     }
 
     async fn body(

@@ -3,6 +3,7 @@
 use crate::fetch::{Conditions, Fetcher, shown_url};
 use robot_detection_layer::policy::{HostMap, HostName, RefusedRobots};
 use robot_detection_layer::registry::Robot;
+use rustls::pki_types::CertificateDer;
 
 use super::{
     RobotsTxtRules,
@@ -78,6 +79,8 @@ pub(super) struct Upstream {
     pub(super) preserve_host: bool,
     /// The host name to send to the upstream instead of a host that is not configured.
     pub(super) host: Option<String>,
+    /// The only certificate authorities to trust; the default ones if empty.
+    pub(super) authorities: Vec<CertificateDer<'static>>,
 }
 
 impl Entry {
@@ -151,7 +154,16 @@ impl RobotsTxtPlan {
             url: url.trim_end_matches('/').to_owned(),
             preserve_host,
             host: host.map(str::to_owned),
+            authorities: Vec::new(),
         });
+        self
+    }
+
+    /// Sets the only certificate authorities to trust when the upstream's file is fetched.
+    pub fn upstream_authorities(mut self, authorities: Vec<CertificateDer<'static>>) -> Self {
+        if let Some(upstream) = &mut self.upstream {
+            upstream.authorities = authorities;
+        }
         self
     }
 

@@ -342,6 +342,10 @@ pub fn split_usage(line: &str) -> (&str, &str) {
 
 fn usage(line: &str) -> Result<String, InvalidRule> {
     let (about, list) = split_usage(line);
+    if about.is_empty() && list.contains('/') {
+        let reason = "a path must begin with /, as in /open/ train-ai=y";
+        return Err(InvalidRule(format!("{line:?}: {reason}")));
+    }
     let list = preference_list("Content-Usage", list).map_err(InvalidRule)?;
     if list.is_empty() {
         let reason = "the list is empty; write, for example, train-ai=n or /open/ train-ai=y";

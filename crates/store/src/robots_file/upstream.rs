@@ -72,6 +72,9 @@ impl Upstream {
         host: Option<&str>,
         conditions: &Conditions,
     ) -> FetchOutcome {
+        let own =
+            (!self.authorities.is_empty()).then(|| fetcher.trusting(self.authorities.clone()));
+        let fetcher = own.as_ref().unwrap_or(fetcher);
         let mut url = format!("{}/robots.txt", self.url);
         for _ in 0..=MAX_REDIRECTS {
             let ask = AnyStatusRequest {
@@ -233,6 +236,7 @@ mod tests {
             url: "http://127.0.0.1:3000/app".to_owned(),
             preserve_host: true,
             host: None,
+            authorities: Vec::new(),
         };
         let next = |location: &str| {
             let answered = AnyStatusResponse {

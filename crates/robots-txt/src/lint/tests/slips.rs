@@ -185,6 +185,30 @@ fn rules_that_a_named_group_loses_are_reported_and_added() {
     ] {
         assert_found("lost-rules", text, line, parts);
     }
+    let usage = "User-agent: *|Content-Usage: train-ai=n|Content-Signal: ai-train=no|Disallow: /a|";
+    for (group, parts) in [
+        (
+            "Disallow: /a|",
+            &["Content-Usage: train-ai=n", "Content-Signal: ai-train=no"][..],
+        ),
+        (
+            "Disallow: /a|Content-Usage: search=y|",
+            &["Content-Signal: ai-train=no"],
+        ),
+        (
+            "Disallow: /b|Content-Signal: search=yes|",
+            &["Disallow: /a", "Content-Usage: train-ai=n"],
+        ),
+    ] {
+        let text = format!("{usage}User-agent: x|{group}");
+        assert_found("lost-rules", &text, 5, parts);
+        let file = RobotsTxt::parse(text.replace('|', "\n").as_bytes(), Dialect::default());
+        let again = RobotsTxt::parse(&file.inherited(), Dialect::default());
+        assert_eq!(again.inherited(), file.inherited(), "{text}");
+    }
+    // A robot that may fetch nothing needs no preferences.
+    let closed = format!("{usage}User-agent: x|Disallow: /|");
+    assert_eq!(found("lost-rules", &closed), [""; 0]);
     // The names are as their owners mean them.
     for text in [
         "User-agent: *|Disallow: /||User-agent: Googlebot|Disallow: /b|",
