@@ -72,6 +72,7 @@ fn sent_from<'p>(
         method: "GET",
         host,
         path,
+        query: None,
     };
     let visitor = Visitor::new(&claim, Verdict::Verified);
     match policy.decide(&asked, Some(visitor)) {

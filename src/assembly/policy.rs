@@ -6,12 +6,12 @@ use super::{
     rules::{rule, tag_rule},
 };
 use crate::config::{
-    ConfigErrors, EnforcementSection, GeneralSection, Loaded, Mode, Settings, SuspectAction,
-    SuspectsSection, VerifySection,
+    ConfigErrors, EnforcementSection, GeneralSection, Loaded, Mode, QueryNames, Settings,
+    SuspectAction, SuspectsSection, VerifySection,
 };
 use crate::policy::{
-    Action, Enforcement, PathReading, Policy, PolicyBuilder, PolicyError, Refusal, Rule,
-    RuleBuilder,
+    Action, Enforcement, PathReading, Policy, PolicyBuilder, PolicyError, QueryReading, Refusal,
+    Rule, RuleBuilder,
 };
 
 /// Returns the policy that the settings specify.
@@ -67,6 +67,10 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     let mut builder = Policy::builder()
         .filter_patterns(&settings.general.filter_patterns)
         .path_reading(path_reading(settings))
+        .query_reading(QueryReading {
+            php_names: settings.server.query_names == QueryNames::Php,
+            semicolons: settings.server.query_semicolons,
+        })
         .redirect_url(&settings.general.redirect_url)
         .status(settings.general.redirect_status)
         .methods(&settings.general.redirect_methods)

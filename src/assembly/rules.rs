@@ -93,6 +93,12 @@ fn when(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
     let when = set(when, settings.paths.as_ref(), When::paths);
     let when = set(when, settings.methods.as_ref(), When::methods);
     let when = set(when, settings.hosts.as_ref(), When::hosts);
+    let when = set(when, settings.query.as_ref(), When::query);
+    let when = set(
+        when,
+        settings.query_parameters_over,
+        When::query_parameters_over,
+    );
     let when = set(when, settings.robots.as_ref(), When::robots);
     let when = set(when, purposes, When::purposes);
     let when = set(when, settings.operators.as_ref(), When::operators);

@@ -11,4 +11,5 @@ mod deciding;
 mod files;
 mod house;
 mod nginx;
+mod query;
 mod trusting;

@@ -44,7 +44,12 @@ fn decide<'p>(policy: &'p Policy, method: &str, host: Option<&str>, path: &str) 
     let claim = detector.identify(GOOGLEBOT.as_bytes());
     assert!(claim.is_some());
     policy.decide(
-        &Request { method, host, path },
+        &Request {
+            method,
+            host,
+            path,
+            query: None,
+        },
         claim.as_ref().map(Visitor::from),
     )
 }
@@ -189,6 +194,7 @@ fn robots_used_as_peoples_tools_pass() {
         method: "GET",
         host: None,
         path: "/members-only-stuff/a",
+        query: None,
     };
     let decide = |user_agent: &str| {
         let claim = detector.identify(user_agent.as_bytes());
@@ -409,6 +415,7 @@ fn explanation_ends_with_the_decisive_step() {
             method,
             host: None,
             path,
+            query: None,
         };
         let explanation = policy.explain(&request, claim.as_ref().map(Visitor::from));
         let names: Vec<_> = explanation.steps.iter().map(|step| step.name).collect();
@@ -444,6 +451,7 @@ fn disabled_policy_names_the_missing_setting() {
         method: "GET",
         host: None,
         path: "/",
+        query: None,
     };
     let explanation = policy.explain(&request, None);
     assert_eq!(explanation.steps.len(), 1);
@@ -479,7 +487,7 @@ proptest! {
         });
         let detector = detector();
         let claim = detector.identify(user_agent.as_bytes());
-        let request = Request { method: &method, host: host.as_deref(), path: &path };
+        let request = Request { method: &method, host: host.as_deref(), path: &path, query: None };
         let decision = policy.decide(&request, claim.as_ref().map(Visitor::from));
         let explanation = policy.explain(&request, claim.as_ref().map(Visitor::from));
         prop_assert_eq!(explanation.decision, decision);

@@ -298,6 +298,7 @@ async fn an_application_with_only_the_layer_sets_them_too() {
         method: "POST",
         host: None,
         path: "*",
+        query: None,
     };
     assert!(policy.tags(&request, None).rules.is_empty());
     drop(policy);

@@ -116,6 +116,7 @@ pub(super) fn answer(
         method: &method,
         host: of.host.as_deref(),
         path,
+        query: target.split_once('?').map(|(_, query)| query),
     };
     let mut sender = Sender {
         address: None,

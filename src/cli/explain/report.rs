@@ -48,6 +48,7 @@ impl ExplainedRequest {
             method: &self.method,
             host: self.host.as_deref(),
             path: self.path(),
+            query: self.target.split_once('?').map(|(_, query)| query),
         }
     }
 

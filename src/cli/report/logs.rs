@@ -262,6 +262,7 @@ impl LogReport<'_> {
         let mut folders = sections::pages(&counter.folders, top, None);
         (folders.id, folders.title) = ("folders", "Most requested folders");
         all.push(folders);
+        all.push(sections::parameters(&counter.parameters, top));
         all.push(sections::pages(&counter.pages, top, self.robots_txt));
         all.extend(self.robots_txt.map(|file| sections::robots_txt(file, top)));
         all.push(Box::pin(self.decisions(counter)).await?);

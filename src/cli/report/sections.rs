@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::log_report::{Counter, Findings, Hour, Pages, PeopleCounter, REASONS};
+use crate::log_report::{
+    Counter, Findings, Hour, Pages, Parameter, Parameters, PeopleCounter, REASONS,
+};
 use crate::robots_txt::{RobotsTxt, Warning};
 use crate::store::AddressNetwork;
 use crate::summary::{Count, Row, Rows, Summary as _};
@@ -127,7 +129,6 @@ pub(super) fn load(hours: &BTreeMap<i64, Hour>) -> Vec<Section> {
     ]
 }
 
-/// Returns the table of the most requested pages.
 /// Lists the lines of robots.txt that robots interpret differently than intended.
 pub(super) fn robots_txt(file: &RobotsTxt, top: usize) -> Section {
     let warnings = file.warnings();
@@ -141,6 +142,37 @@ pub(super) fn robots_txt(file: &RobotsTxt, top: usize) -> Section {
     section
 }
 
+/// Returns the table of the query parameters that robots use.
+pub(super) fn parameters(parameters: &Parameters, top: usize) -> Section {
+    let all = parameters.sorted();
+    let top = if top == 0 { all.len() } else { top };
+    let row = |one: &Parameter<'_>| {
+        vec![
+            Cell::bytes(one.folder),
+            Cell::text(one.name),
+            Cell::Number(one.requests),
+            Cell::Share(one.share),
+            Cell::Number(one.values),
+            Cell::Number(one.pages),
+        ]
+    };
+    let about = "Robots only. Many values on few pages: a rule with a condition on the query, such as \
+                 query = [\"tags\"], selects these requests. Numbers of values and pages are approximate.";
+    let mut section = Section::new("parameters", "Query parameters of robots", about)
+        .with_columns(&[
+            "folder",
+            "parameter",
+            "requests",
+            "share of the folder",
+            "values",
+            "pages",
+        ])
+        .with_rows(all.iter().take(top).map(row));
+    section.more = all.len().saturating_sub(top);
+    section
+}
+
+/// Returns the table of the most requested pages.
 pub(super) fn pages(pages: &Pages, top: usize, robots_txt: Option<&RobotsTxt>) -> Section {
     let (counts, all) = pages.top(top);
     let more = all - counts.len();

@@ -9,7 +9,7 @@ use http::HeaderName;
 use crate::access_log::LineFormat;
 use crate::alerts::Secret;
 use crate::config::section::section;
-use crate::config::types::{FailMode, LogFilter, OwnPath, ProxyNetworks, UnixMode};
+use crate::config::types::{FailMode, LogFilter, OwnPath, ProxyNetworks, QueryNames, UnixMode};
 use crate::listen::ListenAddr;
 use crate::store::AddressRetention;
 use crate::telemetry::LogFormat;
@@ -144,6 +144,11 @@ section! {
     /// Whether paths are case-insensitive, as in IIS on Windows; a backslash is then treated as a
     /// slash. Applies to rules, filter patterns and robots.txt
     @site ignore_case: bool = "false";
+    /// How the server reads the names of query parameters: received, or php (dots and blanks become
+    /// underscores). Applies to the conditions of rules on the query
+    @site query_names: QueryNames = "received";
+    /// Whether ; separates query parameters, as & does
+    @site query_semicolons: bool = "false";
     /// Path to request for health checks of upstream servers; a healthy server returns a status
     /// from 200 to 399; empty: only failed requests mark a server as unavailable
     @site health_path: String;

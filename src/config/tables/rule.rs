@@ -23,6 +23,11 @@ section! {
     methods: Option<Vec<String>>;
     /// Requested host names to match; a host name with a port matches only that port
     hosts: Option<Vec<String>>;
+    /// Parameters of the query to match: page (present), !page (absent), "sort=price*" (with a
+    /// matching value); names are decoded, case is ignored, and all items must match
+    query: Option<Vec<String>>;
+    /// Number of query parameters that a request must exceed
+    query_parameters_over: Option<u32>, 1..=10_000;
     /// Ids of robots to match; unlisted: robots that are not in any registry; nameless: clients
     /// without a User-Agent; a host name such as agent.example.com: an unlisted robot with a valid
     /// signature from this host

@@ -10,6 +10,6 @@ pub use robot::{Depth, FormFields, HostRobots, RobotLines};
 pub use texts::Schedule;
 pub use texts::{DatabaseUrl, Lines, LogFilter, OwnPath, RegistryUrl, Verbatim};
 pub use words::{
-    FailMode, HeavenSource, Mode, OpenTo, ParityAction, RobotsTxtSource, SuspectAction,
+    FailMode, HeavenSource, Mode, OpenTo, ParityAction, QueryNames, RobotsTxtSource, SuspectAction,
     TrainingTerms, Visitors,
 };

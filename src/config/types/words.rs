@@ -18,6 +18,16 @@ use crate::telemetry::LogFormat;
 use crate::verify::Method;
 
 robot_detection_layer::words! {
+    /// How the site's server reads the names of query parameters.
+    pub enum QueryNames {
+        /// As received.
+        Received = "received",
+        /// As PHP does: dots and blanks become underscores.
+        Php = "php",
+    }
+}
+
+robot_detection_layer::words! {
     /// The enforcement mode, which specifies whether decisions are enforced.
     pub enum Mode {
         /// All decisions are enforced.
@@ -136,6 +146,7 @@ words! {
     Mode: "mode";
     TrainingTerms: "statement";
     RobotsTxtSource: "source of robots.txt";
+    QueryNames: "reading of names";
     EnforcementMode: "mode";
     Refusal: "refusal";
     Spoofed: "treatment";

@@ -26,6 +26,7 @@ const GET: Request<'static> = Request {
     method: "GET",
     host: Some("www.example.com"),
     path: "/a",
+    query: None,
 };
 
 fn on(path: &str) -> Request<'_> {

@@ -67,6 +67,7 @@ fn refuses(policy: &Policy, address: &str) -> bool {
         method: "GET",
         host: None,
         path: "/a",
+        query: None,
     };
     let sender = Sender {
         address: Some(address.parse().unwrap()),

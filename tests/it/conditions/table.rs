@@ -89,6 +89,7 @@ fn matches(
         method: "GET",
         host: None,
         path: "/a",
+        query: None,
     };
     let judgement = policy.judge(&request, visitor);
     judgement.rule.or(judgement.noted).is_some()
@@ -363,6 +364,7 @@ fn an_unconfirmed_rule_is_only_logged_and_later_rules_decide() {
         method: "GET",
         host: None,
         path: "/a",
+        query: None,
     };
     let judgement = policy.judge(&request, Some(Visitor::person(Sender::default())));
     assert!(judgement.rule.is_none() && judgement.decision.pass_reason().is_some());

@@ -68,6 +68,7 @@ impl Site {
             method: "GET",
             host: None,
             path: "/a",
+            query: None,
         };
         let visitor = Visitor::from(&claim);
         let steps = in_force.explain(&request, Some(visitor)).steps;

@@ -57,6 +57,7 @@ fn a_compliant_robot_costs_no_allocation() {
                     method: "GET",
                     host: Some("www.example.com"),
                     path: target.split('?').next().unwrap(),
+                    query: None,
                 },
                 target,
                 visitor: Visitor::from(&claim),

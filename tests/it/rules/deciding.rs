@@ -159,6 +159,7 @@ fn a_decision_about_a_robot_allocates_nothing() {
         method: "GET",
         host: None,
         path: MEMBERS,
+        query: None,
     };
     let mut is_redirect = false;
     let measured = allocation_counter::measure(|| {
@@ -187,6 +188,7 @@ fn a_rule_that_passes_all_needs_no_vary() {
             method: "GET",
             host: None,
             path,
+            query: None,
         };
         assert_eq!(
             policy.decide(&request, None).depends_on_user_agent(),
@@ -219,6 +221,7 @@ fn the_explanation_lists_each_evaluated_rule() {
         method: "GET",
         host: None,
         path: MEMBERS,
+        query: None,
     };
     let explanation = policy.explain(&request, claim.as_ref().map(Visitor::from));
     let steps: Vec<_> = explanation
@@ -353,7 +356,7 @@ proptest! {
         prop_assume!(policy.is_some());
         let policy = policy.unwrap();
         let detector = detector();
-        let request = Request { method: "GET", host: None, path: &path };
+        let request = Request { method: "GET", host: None, path: &path, query: None };
         let mut decisions = Vec::new();
         for user_agent in EVERYBODY {
             let claim = detector.identify(user_agent.as_bytes());

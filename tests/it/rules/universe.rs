@@ -71,6 +71,7 @@ pub(super) fn ask(policy: &Policy, path: &str, user_agent: &str) -> Result<Strin
         method: "GET",
         host: None,
         path,
+        query: None,
     };
     match policy.decide(&request, claim.as_ref().map(Visitor::from)) {
         Decision::Redirect(redirect) => Ok(redirect.location.clone()),

@@ -45,6 +45,7 @@ pub(super) fn get(path: &str) -> Request<'_> {
         method: "GET",
         host: None,
         path,
+        query: None,
     }
 }
 

@@ -229,6 +229,20 @@ def spelled_cases():
         yield make(f"spelled {who} {spelling}", "GET", spell(spelling, "/refused/x"), agent=AGENTS[who])
 
 
+# Queries of a path for which a rule refuses `tags` without `page`.
+QUERIES = [
+    "", "?", "?tags", "?tags=1", "?x=1&tags=a%2Cb", "?%74ags[]=1", "?tags%5Bx%5D=1", "?TAGS=1", "?x;tags=1", "?tags=1;page=2",
+    "?tags=1&page=2", "?page&tags", "?t%61gs=+", "?x=%FF%FE&tags", "?tags%3D1", "?tag=s", "?=tags", "?&&tags&", "?a=b?tags=1",
+    "?tags=1#page=1", "?#tags", "?x=/../&tags", "?%2574ags", "?tags=%zz", "?" + "x=1&" * 300 + "tags=1",
+]
+
+
+def query_cases():
+    """Every query, from a robot and a browser."""
+    for query, who, path in itertools.product(QUERIES, ["gptbot", "firefox"], ["/queried/1", "/%71ueried//1", "/open/1"]):
+        yield make(f"query {who} {query[:40]}", "GET", path + query, agent=AGENTS[who])
+
+
 def site_cases():
     """Requests on the border between two sites."""
     paths = ["/docs", "/docs/", "/docs/secret/1", "/docsx/1", "/docs%2fsecret/1", "/docs/../open/1", "/open/../docs/secret/1",
@@ -372,5 +386,5 @@ def malformed_cases():
 
 def all_cases(seed, number):
     """Returns the fixed cases, followed by random ones up to the number."""
-    fixed = [*plain_cases(), *detour_cases(), *spelled_cases(), *site_cases(), *forged_cases(), *malformed_cases()]
+    fixed = [*plain_cases(), *detour_cases(), *spelled_cases(), *query_cases(), *site_cases(), *forged_cases(), *malformed_cases()]
     return fixed + list(itertools.islice(random_cases(seed), max(number - len(fixed), 500)))

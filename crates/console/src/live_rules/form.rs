@@ -12,7 +12,7 @@ use robot_detection_operations::{
 };
 
 /// The names of the form's fields, including the fields for all actions.
-pub(super) const FIELDS: [&str; 15] = [
+pub(super) const FIELDS: [&str; 16] = [
     "name",
     "action",
     "robot",
@@ -23,6 +23,7 @@ pub(super) const FIELDS: [&str; 15] = [
     "user_agent",
     "people",
     "path",
+    "query",
     "site",
     "status",
     "requests",

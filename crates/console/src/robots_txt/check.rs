@@ -92,6 +92,7 @@ pub(super) fn check(
         method: "GET",
         host,
         path: target.split('?').next().unwrap_or_default(),
+        query: target.split_once('?').map(|(_, query)| query),
     };
     let files = of.enforcer.files().load();
     let file = files.get(host);

@@ -74,6 +74,7 @@ pub(super) fn request_parts<B>(request: &Request<B>) -> policy::Request<'_> {
         method: request.method().as_str(),
         host: host(request),
         path: request.uri().path(),
+        query: request.uri().query(),
     }
 }
 
@@ -87,6 +88,7 @@ pub(super) fn needed_parts<'r, B>(policy: &Policy, request: &'r Request<B>) -> p
         method: request.method().as_str(),
         host: None,
         path: request.uri().path(),
+        query: request.uri().query(),
     }
 }
 

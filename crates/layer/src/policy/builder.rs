@@ -11,6 +11,7 @@ use super::{
     heaven::{Heaven, Heavens},
     host::Host,
     path::{PathReading, has_odd_segments},
+    query::QueryReading,
     refuse,
     subtree::Subtree,
     tag_rule::build_tag_rules,
@@ -59,6 +60,7 @@ pub struct PolicyBuilder {
     /// In this field and the fields below, `None` stands for the default value.
     filter_patterns: Option<Vec<String>>,
     reading: PathReading,
+    query_reading: QueryReading,
     redirect_url: Option<String>,
     status: Option<u16>,
     methods: Option<Vec<String>>,
@@ -95,6 +97,13 @@ impl PolicyBuilder {
     #[must_use]
     pub fn path_reading(mut self, reading: PathReading) -> Self {
         self.reading = reading;
+        self
+    }
+
+    /// Sets the way in which the site's server reads queries.
+    #[must_use]
+    pub fn query_reading(mut self, reading: QueryReading) -> Self {
+        self.query_reading = reading;
         self
     }
 
@@ -268,6 +277,7 @@ impl PolicyBuilder {
             load: asks_for_load.then(Arc::default),
             patterns,
             reading: self.reading,
+            query_reading: self.query_reading,
             methods,
             purposes: self.purposes.unwrap_or_else(redirected_purposes),
             never,

@@ -28,6 +28,7 @@ pub(super) enum Mismatch {
     Path,
     Method,
     Host,
+    Query,
     Person,
     Robot,
     Purpose,
@@ -208,9 +209,12 @@ impl Mismatch {
         };
         let robot = claim.robot();
         match self {
-            Self::Path | Self::Method | Self::Host | Self::Person | Self::Sender(_) => {
-                self.request_mismatch(asked)
-            }
+            Self::Path
+            | Self::Method
+            | Self::Host
+            | Self::Query
+            | Self::Person
+            | Self::Sender(_) => self.request_mismatch(asked),
             Self::Robot => format!("the robot is {}", quoted(claim.id().as_bytes())),
             Self::Purpose => format!("the purpose is {}", claim.purpose()),
             Self::Operator => match robot.and_then(|robot| robot.operator.as_deref()) {
@@ -249,6 +253,7 @@ impl Mismatch {
                 Some(host) => format!("the host is {}", quoted(host.as_bytes())),
                 None => "the request has no host".to_owned(),
             },
+            Self::Query => "the rule's conditions on the query do not hold".to_owned(),
             _ => "the User-Agent does not belong to a known robot".to_owned(),
         }
     }

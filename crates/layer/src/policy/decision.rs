@@ -13,6 +13,8 @@ pub struct Request<'r> {
     pub host: Option<&'r str>,
     /// The request's path as received: percent-encoded, without the query.
     pub path: &'r str,
+    /// The request's query as received, without the question mark.
+    pub query: Option<&'r str>,
 }
 
 /// A request with a normalized path, as seen by rules.
@@ -22,6 +24,8 @@ pub(super) struct NormalizedRequest<'r> {
     pub(super) host: Option<&'r str>,
     /// The normalized path of the request.
     pub(super) path: &'r [u8],
+    /// The query of the request as received.
+    pub(super) query: Option<&'r str>,
     /// Whether rules without their own paths apply to the request.
     pub(super) is_filtered: bool,
 }

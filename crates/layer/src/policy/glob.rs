@@ -201,7 +201,7 @@ fn check(pattern: &str) -> Result<(), String> {
     } else if pattern.chars().any(char::is_control) {
         "the pattern contains a control character"
     } else if names_query(pattern) {
-        "the pattern contains a query, but patterns are compared only with paths; remove ? and the text after it, or write \\? for a question mark"
+        "the pattern contains a query, but patterns are compared only with paths; remove ? and the text after it and add a condition such as query = [\"page\"] to the rule, or write \\? for a question mark"
     } else {
         return Ok(());
     };

@@ -274,6 +274,7 @@ impl Site {
             method: request.method,
             host: request.host,
             path,
+            query: request.query,
             is_filtered: self.is_filtered,
         }
     }

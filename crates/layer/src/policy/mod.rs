@@ -180,7 +180,7 @@
 //! let detector = Detector::new([Arc::new(robot)])?;
 //! let policy = Policy::builder().build()?;
 //!
-//! let request = Request { method: "GET", host: None, path: "/members-only-stuff/a" };
+//! let request = Request { method: "GET", host: None, path: "/members-only-stuff/a", query: None };
 //! let claim = detector.identify(b"ExampleBot/1.0");
 //! let visitor = claim.as_ref().map(Visitor::from);
 //! let Decision::Redirect(redirect) = policy.decide(&request, visitor) else {
@@ -212,6 +212,7 @@ mod named_pages;
 mod path;
 #[expect(clippy::module_inception, reason = "the file is named after the type")]
 mod policy;
+mod query;
 mod rate_key;
 mod rate_limiter;
 mod reach;
@@ -263,6 +264,7 @@ pub use path::PathReading;
 #[doc(hidden)]
 pub use path::{is_below, is_own_path, with_normal_path};
 pub use policy::Policy;
+pub use query::QueryReading;
 pub use rate_key::RateKey;
 #[doc(hidden)]
 pub use rate_key::sender_address;

@@ -9,13 +9,14 @@ use crate::registry::Purpose;
 
 use super::{
     Decision, Explanation, Judgement, OmittedRule, Places, Redirect, Refuse, Request,
-    ResponseTimer, Rule, Spoofed, TagRule, UnknownRobot, Visitor,
+    ResponseTimer, Rule, Spoofed, Step, TagRule, UnknownRobot, Visitor,
     condition::RobotSet,
     decision::NoTrace,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
     load::LoadMeter,
     path::PathReading,
+    query::{self, QueryReading},
     subtree::Subtree,
 };
 
@@ -31,6 +32,7 @@ use super::{
 pub struct Policy {
     pub(super) patterns: Vec<FilterPattern>,
     pub(super) reading: PathReading,
+    pub(super) query_reading: QueryReading,
     pub(super) methods: Vec<String>,
     pub(super) purposes: Vec<Purpose>,
     pub(super) never: Vec<Subtree>,
@@ -75,7 +77,7 @@ impl Policy {
     /// use robot_detection_layer::policy::{Decision, PassReason, Policy, Request};
     ///
     /// let policy = Policy::builder().build()?;
-    /// let request = Request { method: "GET", host: None, path: "/members-only-stuff/a" };
+    /// let request = Request { method: "GET", host: None, path: "/members-only-stuff/a", query: None };
     /// assert_eq!(policy.decide(&request, None), Decision::Pass(PassReason::NotARobot));
     /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
     /// ```
@@ -97,6 +99,14 @@ impl Policy {
     pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
         let judgement = self.judge_traced(request, visitor, &mut steps);
+        let mut scopes = self.rules.iter().map(|rule| &rule.scope);
+        if scopes.any(|scope| scope.query.is_some()) {
+            let text = query::described(request.query, self.query_reading);
+            steps.push(Step {
+                name: "query",
+                text,
+            });
+        }
         if !self.is_dry_run {
             steps.extend(judgement.header_steps());
         }

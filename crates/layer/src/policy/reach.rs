@@ -3,7 +3,7 @@
 use crate::detect::Kind;
 
 use super::{
-    PassReason, Policy, Rule, TagRule,
+    Action, PassReason, Policy, Rule, TagRule,
     decision::{Effect, NormalizedRequest, Trace},
     glob::FilterPattern,
     judge::Site,
@@ -50,6 +50,17 @@ impl Policy {
         let paths = scopes.chain(tags).filter_map(|scope| scope.paths.as_mut());
         for pattern in self.patterns.iter_mut().chain(paths.flatten()) {
             pattern.read_as(self.reading);
+        }
+        for rule in &mut self.rules {
+            let is_strict = rule.action() != Action::Pass;
+            if let Some(query) = &mut rule.scope.query {
+                query.read_as(self.query_reading, is_strict);
+            }
+        }
+        for tag in &mut self.tag_rules {
+            if let Some(query) = &mut tag.scope_mut().query {
+                query.read_as(self.query_reading, false);
+            }
         }
         for subtree in &mut self.never {
             subtree.read_as(self.reading);

@@ -6,6 +6,7 @@ use super::{
     decision::NormalizedRequest,
     glob::FilterPattern,
     host::Host,
+    query::QueryConditions,
     sender::SenderConditions,
 };
 
@@ -17,6 +18,7 @@ pub(super) struct Scope {
     /// The method names in upper case; `None` stands for all methods.
     pub(super) methods: Option<Vec<String>>,
     pub(super) hosts: Option<Vec<Host>>,
+    pub(super) query: Option<QueryConditions>,
     pub(super) robots: Conditions,
     pub(super) sender: SenderConditions,
     /// The lookup of the autonomous system and country of addresses.
@@ -29,6 +31,7 @@ impl PartialEq for Scope {
             paths,
             methods,
             hosts,
+            query,
             robots,
             sender,
             places: _,
@@ -36,6 +39,7 @@ impl PartialEq for Scope {
         *paths == other.paths
             && *methods == other.methods
             && *hosts == other.hosts
+            && *query == other.query
             && *robots == other.robots
             && *sender == other.sender
     }
@@ -101,6 +105,7 @@ impl Scope {
         has_paths
             && has_all(self.methods.as_deref(), other.methods.as_deref())
             && has_all(self.hosts.as_deref(), other.hosts.as_deref())
+            && (self.query.is_none() || self.query == other.query)
             && self.robots.include(&other.robots)
             && self.sender.include(&other.sender)
     }
@@ -116,9 +121,16 @@ impl Scope {
             Some(Mismatch::Method)
         } else if !self.has_host(asked.host) {
             Some(Mismatch::Host)
+        } else if !self.has_query(asked.query) {
+            Some(Mismatch::Query)
         } else {
             None
         }
+    }
+
+    fn has_query(&self, query: Option<&str>) -> bool {
+        let conditions = self.query.as_ref();
+        conditions.is_none_or(|conditions| conditions.match_query(query.unwrap_or_default()))
     }
 
     fn has_host(&self, host: Option<&str>) -> bool {
@@ -145,6 +157,7 @@ mod tests {
         method: "GET",
         host: Some("www.example.com:8080"),
         path: b"/a/b",
+        query: None,
         is_filtered: false,
     };
 

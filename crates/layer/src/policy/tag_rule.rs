@@ -32,7 +32,7 @@ const MAX_TAG_RULES: usize = 256;
 ///     .x_robots_tag(TagRule::builder("noindex").paths(["*.pdf"]))
 ///     .x_robots_tag(TagRule::builder("noarchive").purposes([Purpose::AiTraining]))
 ///     .build()?;
-/// let request = Request { method: "GET", host: None, path: "/a.pdf" };
+/// let request = Request { method: "GET", host: None, path: "/a.pdf", query: None };
 /// assert!(policy.tags(&request, None).values().eq(["noindex"]));
 /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
 /// ```
@@ -116,6 +116,7 @@ impl TagRule {
             method: "GET",
             host: None,
             path,
+            query: None,
         };
         self.scope.hosts.is_some() || self.is_about(&asked(&request, path.as_bytes()))
     }
@@ -298,6 +299,7 @@ fn asked<'r>(request: &Request<'r>, path: &'r [u8]) -> NormalizedRequest<'r> {
         method: request.method,
         host: request.host,
         path,
+        query: request.query,
         is_filtered: true,
     }
 }

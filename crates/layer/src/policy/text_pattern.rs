@@ -54,31 +54,41 @@ impl TextPattern {
     }
 
     /// Returns `true` if the pattern matches the whole text.
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        self.match_bytes(text.iter().copied())
+    }
+
+    /// Returns `true` if the pattern matches all bytes.
     ///
     /// Only the last `*` is retried, so the run time is at most proportional to the length of the
     /// text times the length of the pattern.
-    pub(super) fn matches(&self, text: &[u8]) -> bool {
-        let (mut tokens, mut rest): (&[Token], &[u8]) = (&self.tokens, text);
-        let mut retry: Option<(&[Token], &[u8])> = None;
+    pub(super) fn match_bytes(&self, mut text: impl Iterator<Item = u8> + Clone) -> bool {
+        let mut tokens: &[Token] = &self.tokens;
+        let mut retry = None;
         loop {
-            match (tokens, rest) {
-                ([], []) | ([Token::AnyRun], _) => return true,
-                ([Token::AnyRun, after @ ..], _) => {
-                    retry = Some((after, rest));
-                    tokens = after;
-                    continue;
+            if let [Token::AnyRun, after @ ..] = tokens {
+                if after.is_empty() {
+                    return true;
                 }
-                ([token, after @ ..], [byte, behind @ ..]) if token.is(*byte) => {
-                    (tokens, rest) = (after, behind);
+                retry = Some((after, text.clone()));
+                tokens = after;
+            }
+            let mut rest = text.clone();
+            match (tokens, rest.next()) {
+                ([], None) => return true,
+                ([token, after @ ..], Some(byte)) if token.is(byte) => {
+                    (tokens, text) = (after, rest);
                     continue;
                 }
                 _ => {}
             }
-            let Some((after, [_, behind @ ..])) = retry else {
+            let Some((after, from)) = &mut retry else {
                 return false;
             };
-            retry = Some((after, behind));
-            (tokens, rest) = (after, behind);
+            if from.next().is_none() {
+                return false;
+            }
+            (tokens, text) = (after, from.clone());
         }
     }
 }

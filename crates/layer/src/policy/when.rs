@@ -10,6 +10,7 @@ use super::{
     error::InvalidCondition,
     glob::{FilterPattern, parse_patterns},
     host::Host,
+    query::QueryConditions,
     scope::Scope,
     sender::{HeaderCondition, SenderConditions},
     text_pattern::TextPattern,
@@ -35,6 +36,14 @@ macro_rules! conditions {
             methods: texts,
             /// Sets the requested hosts that match; a host without a port matches every port.
             hosts: texts,
+            /// Sets conditions on the parameters of the query, all of which must hold: `page`
+            /// (present), `!page` (absent), `sort=price*` (any value matches).
+            ///
+            /// Names and values are decoded and compared in any case; a name also matches `name[]`
+            /// and `name[x]`.
+            query: texts,
+            /// Matches only queries with more parameters than this.
+            query_parameters_over: u32,
             /// Sets the robots that match, by ID; `unlisted` stands for all unlisted robots,
             /// `nameless` for requests without a User-Agent, and a host for the unlisted robot with
             /// a valid signature from this host.
@@ -96,6 +105,7 @@ macro_rules! conditions {
 macro_rules! values {
     (texts) => { Vec<String> };
     (bool) => { bool };
+    (u32) => { u32 };
     ([$Value:ty]) => { Vec<$Value> };
 }
 
@@ -188,6 +198,8 @@ impl When {
         let methods = methods.map_err(|method| ("methods", not_a_method(&method)))?;
         let hosts = self.hosts.as_deref().map(parse_hosts).transpose();
         let hosts = hosts.map_err(|(host, reason)| ("hosts", format!("{host:?}: {reason}")))?;
+        let query = QueryConditions::parse(self.query.as_deref(), self.query_parameters_over);
+        let query = query.map_err(|reason| ("query", reason))?;
         let shown = self.shown(paths.as_deref(), methods.as_deref());
         let sender = self.sender()?;
         let scope = Scope {
@@ -196,6 +208,7 @@ impl When {
             paths,
             methods,
             hosts,
+            query,
             robots: Conditions {
                 robots: self.robots.as_deref().map(RobotSet::new),
                 purposes: self.purposes,
@@ -269,6 +282,8 @@ impl When {
         let asns: Vec<_> = self.asns.iter().flatten().map(u32::to_string).collect();
         let visitors = self.visitors.iter().flatten();
         let reasons = self.reasons.iter().flatten();
+        let over = self.query_parameters_over;
+        let over = over.map(|over| format!("more than {over} query parameters"));
         let suspect = self.suspect.map(|suspect| {
             if suspect {
                 "suspects only"
@@ -280,6 +295,8 @@ impl When {
             listed("path", paths.into_iter().flatten()),
             listed("methods", methods.into_iter().flatten()),
             listed("hosts", texts(self.hosts.as_ref())),
+            listed("query", texts(self.query.as_ref())),
+            over,
             listed("robots", texts(self.robots.as_ref())),
             listed("purposes", purposes.map(|purpose| purpose.as_str())),
             listed("operators", texts(self.operators.as_ref())),
@@ -382,6 +399,8 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
         paths,
         methods,
         hosts,
+        // The parser reports an empty list.
+        query: _,
         robots,
         sender,
         places: _,

@@ -122,8 +122,10 @@ fn notes(rule: &LiveRule) -> Vec<&'static str> {
     let mut notes = vec![
         "Traffic is stored by robot and site: the number may include requests for /robots.txt and other paths that are open to every robot and never affected.",
     ];
-    if rule.path.is_some() {
-        notes.push("Paths are not stored: the number covers all paths and is a maximum.");
+    if rule.path.is_some() || rule.query.is_some() {
+        notes.push(
+            "Paths and queries are not stored: the number covers all of them and is a maximum.",
+        );
     }
     if rule.addresses.is_some() || rule.user_agent.is_some() {
         notes.push(

@@ -28,6 +28,8 @@ pub struct LiveRule {
     pub about: RuleTarget,
     /// Path pattern in the syntax of filter patterns; `None` for all paths.
     pub path: Option<String>,
+    /// Conditions on the parameters of the query, separated by blanks; `None` for any query.
+    pub query: Option<String>,
     /// Name of the site to which the rule is limited; `None` for all sites.
     pub site: Option<String>,
     /// Networks, one of which must contain the visitor's address; `None` for any address.
@@ -118,6 +120,10 @@ impl LiveRule {
         };
         let rule = match &self.addresses {
             Some(networks) => rule.addresses([networks.addresses()]),
+            None => rule,
+        };
+        let rule = match &self.query {
+            Some(query) => rule.query(query.split_whitespace()),
             None => rule,
         };
         let rule = match &self.user_agent {
@@ -258,6 +264,9 @@ impl fmt::Display for LiveRule {
         }
         if let Some(path) = &self.path {
             write!(f, " on {path}")?;
+        }
+        if let Some(query) = &self.query {
+            write!(f, " with the query {query}")?;
         }
         if let Some(site) = &self.site {
             write!(f, " of the site {site}")?;

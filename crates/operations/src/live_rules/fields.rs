@@ -79,6 +79,10 @@ pub struct RuleFields {
     #[arg(long, value_name = "PATTERN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Conditions on the parameters of the query, separated by blanks: page, !page, sort=price*
+    #[arg(long, value_name = "ITEMS")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
     /// Site to which the rule is limited [default: all sites]
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,6 +125,7 @@ impl RuleFields {
             action: self.action()?,
             about: self.about()?,
             path: text("path", self.path.as_deref())?.filter(|path| path != EVERY_PATH),
+            query: text("query", self.query.as_deref())?,
             site: text("site", self.site.as_deref())?,
             addresses: self.addresses()?,
             user_agent: text("user_agent", self.user_agent.as_deref())?,
@@ -143,6 +148,7 @@ impl RuleFields {
                     ("status", "status"),
                     ("user_agents", "user_agent"),
                     ("people", "people"),
+                    ("query", "query"),
                 ];
                 let field = fields.iter().find(|(of_rule, _)| *of_rule == key);
                 field.map_or(Ok(rule), |(_, field)| Err(Invalid::new(field, reason)))
@@ -275,6 +281,7 @@ impl From<&LiveRule> for RuleFields {
             addresses: rule.addresses.as_ref().map(|all| all.as_str().to_owned()),
             user_agent: rule.user_agent.clone(),
             path: rule.path.clone(),
+            query: rule.query.clone(),
             site: rule.site.clone(),
             status,
             requests,

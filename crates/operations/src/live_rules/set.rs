@@ -211,7 +211,7 @@ mod tests {
             let shared = detector.claim(b"ManyPeople/1.0");
             prop_assert_eq!(shared.as_ref().unwrap().kind().as_str(), "shared");
             for (path, method) in [("/a/b", "GET"), ("/", "POST"), ("/members-only-stuff/a", "GET")] {
-                let request = Request { method, host: None, path };
+                let request = Request { method, host: None, path, query: None };
                 for claim in [None, shared.as_ref()] {
                     let visitor = claim.map(|claim| Visitor::new(claim, Verdict::Verified));
                     let judgement = policy.judge(&request, visitor);

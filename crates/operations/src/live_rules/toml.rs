@@ -52,6 +52,10 @@ fn table(name: &str, kept: &StoredRule, end: &impl Fn(i64) -> String, text: &mut
     }
     let path = rule.path.as_deref().unwrap_or(EVERY_PATH);
     line(format!("path = {}", quoted(path)));
+    if let Some(query) = &rule.query {
+        let items: Vec<_> = query.split_whitespace().map(quoted).collect();
+        line(format!("query = [{}]", items.join(", ")));
+    }
     line(match &rule.about {
         RuleTarget::Robot(id) => format!("robots = [{}]", quoted(id)),
         RuleTarget::Operator(operator) => format!("operators = [{}]", quoted(operator)),

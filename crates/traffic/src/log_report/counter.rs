@@ -20,6 +20,7 @@ use super::{
     findings::Findings,
     merge::RequestSink,
     pages::{Pages, folder, page},
+    parameters::Parameters,
 };
 
 /// The maximum number of User-Agents to count separately.
@@ -215,6 +216,8 @@ pub struct Counter<'d> {
     pub pages: Pages,
     /// Most requested folders: the first two segments of paths.
     pub folders: Pages,
+    /// Query parameters in the requests of robots.
+    pub parameters: Parameters,
     robots_txt: Option<&'d RobotsTxt>,
     rules: HashMap<(&'d str, Kind), RobotRules>,
     /// The number of requests that robots.txt disallows, by robot.
@@ -246,6 +249,7 @@ impl<'d> Counter<'d> {
             hours: BTreeMap::new(),
             pages: Pages::default(),
             folders: Pages::default(),
+            parameters: Parameters::default(),
             robots_txt,
             rules: HashMap::new(),
             disallowed: HashMap::new(),
@@ -404,6 +408,10 @@ impl RequestSink for Counter<'_> {
         if let Some(page) = page(record.target, self.is_full) {
             self.pages.add(page, class, bytes);
             self.folders.add(folder(page), class, bytes);
+            if !visitor.kind.is_human() {
+                let client = record.address();
+                self.parameters.add(folder(page), record.target, client);
+            }
         }
         let (first, last) = self.times_s.unwrap_or((time_s, time_s));
         self.times_s = Some((first.min(time_s), last.max(time_s)));

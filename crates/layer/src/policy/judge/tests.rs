@@ -10,6 +10,7 @@ const REQUEST: Request<'static> = Request {
     method: "GET",
     host: None,
     path: "/members-only-stuff/a",
+    query: None,
 };
 
 /// Returns the decision about an unlisted robot.
