@@ -146,13 +146,18 @@ impl Explainer {
     pub(in crate::cli) async fn count_decisions(
         &self,
         requests: &[SampledRequest],
-    ) -> anyhow::Result<BTreeMap<&'static str, u64>> {
+    ) -> anyhow::Result<BTreeMap<String, u64>> {
         let mut counts = BTreeMap::new();
         for request in requests {
             let explained = self
                 .judge(&ExplainedRequest::from_log(request.clone()))
                 .await?;
-            *counts.entry(explained.decided.decision).or_default() += 1;
+            let decided = explained.decided;
+            let decision = match decided.would {
+                Some(would) => format!("{} (would {would})", decided.decision),
+                None => decided.decision.to_owned(),
+            };
+            *counts.entry(decision).or_default() += 1;
         }
         Ok(counts)
     }

@@ -291,7 +291,7 @@ impl LogReport<'_> {
         let share = |count: u64| count as f64 / (sample.len().max(1)) as f64;
         let rows = counts.into_iter();
         let rows =
-            rows.map(|(decision, count)| vec![Cell::text(decision), Cell::Share(share(count))]);
+            rows.map(|(decision, count)| vec![Cell::text(&decision), Cell::Share(share(count))]);
         let about = format!(
             "Decisions with the current configuration, estimated from {} requests of robots.",
             HumanCount(sample.len() as u64)

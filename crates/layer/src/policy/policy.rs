@@ -98,7 +98,6 @@ impl Policy {
     #[must_use]
     pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
-        let judgement = self.judge_traced(request, visitor, &mut steps);
         let mut scopes = self.rules.iter().map(|rule| &rule.scope);
         if scopes.any(|scope| scope.query.is_some()) {
             let text = query::described(request.query, self.query_reading);
@@ -107,6 +106,7 @@ impl Policy {
                 text,
             });
         }
+        let judgement = self.judge_traced(request, visitor, &mut steps);
         if !self.is_dry_run {
             steps.extend(judgement.header_steps());
         }

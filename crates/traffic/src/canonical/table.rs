@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn canonical_url_never_leads_to_another_host() {
-        for start in ["/", "//", "\\", "\\/", "\t/", "\n\\", "/\\", "\r//"] {
+        for start in ["/", "/\t/", "//", "\\", "\\/", "\t/", "\n\\", "/\\", "\r//"] {
             for host in [
                 "evil.example",
                 "evil.example:80",
