@@ -205,6 +205,36 @@ fn people_whose_user_agents_look_like_robots() {
 }
 
 #[test]
+fn robots_that_were_once_taken_for_people() {
+    for user_agent in [
+        "gitlab-runner 17.5.3 (17-5-stable; go1.22.7; linux/amd64)",
+        "Mozilla/5.0 (Linux x64) node.js/16.14.2 v8/9.4.146.24-node.20",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/98.0.4758.102 Safari/537.36 PTST/2.30",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/98.0.4758.102 Safari/537.36 DejaClick/2.9.7.2",
+        "Y!J-BRU/VSIDX",
+        "Cloudflare Stream Webhook",
+        "hey.com/imageproxy Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/98.0.4758.102 Safari/537.36",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/98.0.4758.102 Safari/537.36 AlliAI/1.0",
+        "HyperBrowser (Cray; I; OrganicOS 9.7.42beta-27)",
+        "GrokBot/1.0",
+        "xAI-Grok/1.0",
+        "Grok-DeepSearch/1.0",
+        "meta-externaltest/1.1",
+        "Google-Flights-Search-Spackle",
+    ] {
+        assert_ne!(id(user_agent), "person", "{user_agent}");
+    }
+    assert_eq!(
+        id("gitlab-runner 17.5.3 (17-5-stable; go1.22.7; linux/amd64)"),
+        "gitlab-runner"
+    );
+    assert_eq!(
+        id("ZoomBot (Linkbot 1.0 http://suite.seozoom.it/bot.html)"),
+        "seozoom"
+    );
+}
+
+#[test]
 fn robot_in_a_path_is_no_name() {
     for (user_agent, expected) in [
         ("FooSync/2.0 (+https://example.org/Googlebot)", "unlisted"),

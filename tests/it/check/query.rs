@@ -198,7 +198,7 @@ async fn a_rule_decides_about_every_spelling_of_a_query() {
             &["explain", "--path", &path, "--user-agent", ROBOT],
         );
         assert_eq!(
-            explained.contains(&format!("Rule \"{at}\" matches")),
+            explained.ends_with("decision  refuse 403\n"),
             is_matching,
             "{path}\n{explained}"
         );
@@ -217,7 +217,12 @@ async fn a_live_rule_decides_about_every_spelling_of_a_query() {
             ],
         );
     }
-    let known = || house.own("GET", "/queried/0/x?add-to-cart", ROBOT).status == 403;
+    let known = || {
+        house
+            .own("GET", "/queried/9/x?filter[color]=1", ROBOT)
+            .status
+            == 403
+    };
     eventually("the live rules", known);
     for (at, query, is_matching) in expected() {
         let target = target(at, query);

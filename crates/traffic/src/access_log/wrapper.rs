@@ -24,7 +24,8 @@ pub(super) fn unwrap(line: &[u8]) -> Wrapped<'_> {
 }
 
 fn docker(line: &[u8]) -> Option<&[u8]> {
-    let text = line.strip_prefix(b"{\"log\":\"")?;
+    let text = line.strip_prefix(b"{\"log\":")?.trim_ascii_start();
+    let text = text.strip_prefix(b"\"")?;
     super::pattern::quoted(text).map(|(text, _)| text)
 }
 
@@ -88,6 +89,8 @@ mod tests {
         }
         let docker = br#"{"log":"GET \"/\"\n","stream":"stdout","time":"2026-11-30T10:15:54Z"}"#;
         assert_eq!(unwrap(docker), Wrapped::Json(br#"GET \"/\"\n"#));
+        let spaced = br#"{"log": "GET /\n", "stream": "stdout"}"#;
+        assert_eq!(unwrap(spaced), Wrapped::Json(br"GET /\n"));
         for line in [
             "",
             "<",
