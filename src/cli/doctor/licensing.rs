@@ -139,7 +139,7 @@ fn without_effect(settings: &Settings, file: &RobotsTxt) -> Vec<String> {
     if let Some(line) = robots_txt.content_usage.iter().find(is_permitted) {
         let says = format!("content_usage permits AI training with {line:?}");
         if robots_txt.refuse_purposes.contains(&Purpose::AiTraining) {
-            found.push(format!("{says}, but refuse_purposes keeps these robots from all paths: set licensing.training to reserved instead"));
+            found.push(format!("{says}, but refuse_purposes keeps these robots from all paths: remove ai-training from it, and set licensing.training to reserved"));
         }
         if robots_txt.content_signal.contains("ai-train=no") {
             found.push(format!("{says}, but content_signal forbids it for all paths: remove ai-train from content_signal"));
