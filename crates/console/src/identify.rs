@@ -109,15 +109,9 @@ pub(super) fn answer(
     let user_agent = user_agent_of(question, &headers);
     let method = method_of(&question.method);
     let target = target_of(&question.path);
-    let path = target.split('?').next().unwrap_or_default();
     let detector = state.operations().detector.load();
     let claim = detector.claim(user_agent.as_bytes());
-    let request = Request {
-        method: &method,
-        host: of.host.as_deref(),
-        path,
-        query: target.split_once('?').map(|(_, query)| query),
-    };
+    let request = Request::for_target(&method, of.host.as_deref(), target);
     let mut sender = Sender {
         address: None,
         headers: Some(&headers),

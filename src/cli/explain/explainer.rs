@@ -30,7 +30,7 @@ use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::suspect::{BrowserCheck, Findings, Reasons, Transport};
 use crate::verify::{Proof, SignatureProver, SignedRequest};
 
-use super::report::{ExplainedRequest, print, print_json};
+use super::report::{ExplainedRequest, print, print_json, with_would};
 
 /// The maximum number of bytes to read from a robots.txt file.
 // Sixteen times the amount that robots read (RFC 9309 §2.5), to evaluate the whole file.
@@ -153,10 +153,7 @@ impl Explainer {
                 .judge(&ExplainedRequest::from_log(request.clone()))
                 .await?;
             let decided = explained.decided;
-            let decision = match decided.would {
-                Some(would) => format!("{} (would {would})", decided.decision),
-                None => decided.decision.to_owned(),
-            };
+            let decision = with_would(decided.decision, &decided);
             *counts.entry(decision).or_default() += 1;
         }
         Ok(counts)

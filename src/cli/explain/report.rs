@@ -44,12 +44,7 @@ impl ExplainedRequest {
 
     /// Returns the parts of the request that the policy evaluates.
     pub(super) fn of_policy(&self) -> Request<'_> {
-        Request {
-            method: &self.method,
-            host: self.host.as_deref(),
-            path: self.path(),
-            query: self.target.split_once('?').map(|(_, query)| query),
-        }
+        Request::for_target(&self.method, self.host.as_deref(), &self.target)
     }
 
     /// Returns the request's claim, as the layer determines it.
@@ -85,6 +80,14 @@ impl ExplainedRequest {
     }
 }
 
+/// Returns a text about a decision, with the action that a dry run does not carry out.
+pub(super) fn with_would(text: &str, decided: &DecisionView) -> String {
+    match &decided.would {
+        Some(would) => format!("{text} (would {would})"),
+        None => text.to_owned(),
+    }
+}
+
 /// Prints a row for each step; for a log line, the request comes first and an empty line last.
 pub(super) fn print(explained: &Explanation) -> io::Result<()> {
     let decided = &explained.decided;
@@ -103,9 +106,7 @@ pub(super) fn print(explained: &Explanation) -> io::Result<()> {
     for step in &decided.steps {
         row(step.name, &step.text)?;
     }
-    let would = decided.would.as_ref();
-    let would = would.map_or(String::new(), |would| format!(" (would {would})"));
-    row("decision", &format!("{}{would}", decided.text))?;
+    row("decision", &with_would(&decided.text, decided))?;
     if let Some(answers) = &decided.answered_by {
         row("answered", &format!("by {answers}"))?;
     }

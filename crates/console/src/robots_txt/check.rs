@@ -88,12 +88,7 @@ pub(super) fn check(
     let host = host.or(of.host.as_deref());
     let detector = state.operations().detector.load();
     let who = RobotName::new(&detector, robot);
-    let request = Request {
-        method: "GET",
-        host,
-        path: target.split('?').next().unwrap_or_default(),
-        query: target.split_once('?').map(|(_, query)| query),
-    };
+    let request = Request::for_target("GET", host, &target);
     let files = of.enforcer.files().load();
     let file = files.get(host);
     let policy = of.policy.load();

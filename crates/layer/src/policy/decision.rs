@@ -17,6 +17,23 @@ pub struct Request<'r> {
     pub query: Option<&'r str>,
 }
 
+impl<'r> Request<'r> {
+    /// Creates a request for a target, which consists of a path and an optional query.
+    #[must_use]
+    pub fn for_target(method: &'r str, host: Option<&'r str>, target: &'r str) -> Self {
+        let (path, query) = match target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (target, None),
+        };
+        Self {
+            method,
+            host,
+            path,
+            query,
+        }
+    }
+}
+
 /// A request with a normalized path, as seen by rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NormalizedRequest<'r> {

@@ -407,10 +407,11 @@ impl RequestSink for Counter<'_> {
         counted.hit(class, bytes);
         if let Some(page) = page(record.target, self.is_full) {
             self.pages.add(page, class, bytes);
-            self.folders.add(folder(page), class, bytes);
+            let folder = folder(page);
+            self.folders.add(folder, class, bytes);
             if !visitor.kind.is_human() {
                 let client = record.address();
-                self.parameters.add(folder(page), record.target, client);
+                self.parameters.add(folder, record.target, client);
             }
         }
         let (first, last) = self.times_s.unwrap_or((time_s, time_s));

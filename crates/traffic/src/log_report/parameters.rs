@@ -85,11 +85,11 @@ impl Parameters {
         let mut seen = HashSet::new();
         for (name, value) in form_urlencoded::parse(query) {
             let name = name.split('[').next().unwrap_or_default();
-            let has_room = self.names < MAX_NAMES && counted.names.len() < MAX_NAMES_IN_FOLDER;
-            if !is_shown(name) || !(has_room || counted.names.contains_key(name)) {
-                continue;
-            }
             if !counted.names.contains_key(name) {
+                let has_room = self.names < MAX_NAMES && counted.names.len() < MAX_NAMES_IN_FOLDER;
+                if !has_room || !is_shown(name) {
+                    continue;
+                }
                 self.names += 1;
                 counted.names.insert(name.into(), Usage::default());
             }
