@@ -1,11 +1,6 @@
 //! The parts of a User-Agent: products, comments, URLs and mail addresses.
 
-use std::{borrow::Cow, ops::Range};
-
-use memchr::memmem;
-
-/// Maximum number of URLs and mail addresses whose place is known.
-const MAX_CONTACTS: usize = 32;
+use std::ops::Range;
 
 /// A part of a User-Agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -78,9 +73,7 @@ impl Iterator for Parts<'_> {
             self.at += 1;
         }
         let start = self.at;
-        let rest = self.text.get(start..)?;
-        let len = rest.iter().position(|byte| is_delimiter(*byte));
-        let end = start + len.unwrap_or(rest.len());
+        let end = start + word_len(self.text.get(start..)?.iter());
         let contact = contact(self.text, start..end);
         // A name may be written directly before a URL: `ExampleBot+http://`.
         let word = start..contact.as_ref().map_or(end, |part| part.range.start);
@@ -104,7 +97,14 @@ impl Iterator for Parts<'_> {
 
 /// Returns `true` for the bytes between two words.
 fn is_delimiter(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte.is_ascii_control() || b"()[]{};,\"<>'|".contains(&byte)
+    byte.is_ascii_control()
+        || matches!(byte, b' ' | b'(' | b')' | b'[' | b']' | b'{' | b'}')
+        || matches!(byte, b';' | b',' | b'"' | b'<' | b'>' | b'\'' | b'|')
+}
+
+/// Returns the number of bytes before the first delimiter.
+fn word_len<'t>(bytes: impl Iterator<Item = &'t u8>) -> usize {
+    bytes.take_while(|byte| !is_delimiter(**byte)).count()
 }
 
 /// Returns the URL or mail address in a word.
@@ -112,7 +112,8 @@ fn contact(text: &[u8], word: Range<usize>) -> Option<Part> {
     let bytes = text.get(word.clone())?;
     let plus = bytes.iter().take_while(|byte| **byte == b'+').count();
     let bare = bytes.get(plus..)?;
-    let (start, host) = if let Some(colon) = memmem::find(bytes, b"://") {
+    let is_scheme_s = |colon: &usize| bytes.get(*colon..).is_some_and(|it| it.starts_with(b"://"));
+    let (start, host) = if let Some(colon) = memchr::memchr_iter(b':', bytes).find(is_scheme_s) {
         let before = bytes.get(..colon)?;
         let is_scheme = |byte: &&u8| byte.is_ascii_alphabetic();
         let scheme = before.iter().rev().take_while(is_scheme).count();
@@ -155,77 +156,56 @@ pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
     found.is_some_and(|found| found.eq_ignore_ascii_case(start))
 }
 
-/// The places of the URLs and mail addresses in a User-Agent.
-#[derive(Debug, Default)]
-pub(super) struct Contacts {
-    /// Start, end of the host, and end of each contact.
-    spans: [(u16, u16, u16); MAX_CONTACTS],
-    count: usize,
-    /// Start of the first contact that did not fit.
-    rest: Option<usize>,
+/// The places in a User-Agent, of which the last word is remembered.
+#[derive(Debug)]
+pub(super) struct Places<'t> {
+    text: &'t [u8],
+    word: Range<usize>,
+    /// Start and end of the host, or of the address, in the word.
+    contact: Option<Range<usize>>,
 }
 
-impl Contacts {
-    /// Finds the contacts in a User-Agent of less than 64 KiB.
-    pub(super) fn find_in(text: &[u8]) -> Self {
-        let mut found = Self::default();
-        if !may_have_contact(text) {
-            return found;
+impl<'t> Places<'t> {
+    pub(super) fn new(text: &'t [u8]) -> Self {
+        Self {
+            text,
+            word: 0..0,
+            contact: None,
         }
-        for part in parts(text) {
-            let host_end = match part.kind {
-                PartKind::Url { host_end } => host_end,
-                PartKind::Mail => part.range.end,
-                PartKind::Product { .. } | PartKind::Comment => continue,
-            };
-            let numbers = [part.range.start, host_end, part.range.end].map(u16::try_from);
-            let ([Ok(start), Ok(host_end), Ok(end)], Some(free)) =
-                (numbers, found.spans.get_mut(found.count))
-            else {
-                found.rest = Some(part.range.start);
-                break;
-            };
-            *free = (start, host_end, end);
-            found.count += 1;
-        }
-        found
     }
 
     /// Returns the place of an occurrence that starts at `at`.
-    pub(super) fn place(&self, at: usize) -> Place {
-        for &(start, host_end, end) in self.spans() {
-            match () {
-                () if at < usize::from(start) => return Place::Name,
-                () if at < usize::from(host_end) => return Place::Contact,
-                () if at < usize::from(end) => return Place::Path,
-                () => {}
-            }
+    pub(super) fn at(&mut self, at: usize) -> Place {
+        if !self.word.contains(&at)
+            && let Some((before, after)) = self.text.split_at_checked(at)
+        {
+            self.word = at - word_len(before.iter().rev())..at + word_len(after.iter());
+            let part = contact(self.text, self.word.clone());
+            self.contact = part.map(|part| match part.kind {
+                PartKind::Url { host_end } => part.range.start..host_end,
+                _ => part.range,
+            });
         }
-        match self.rest {
-            Some(rest) if at >= rest => Place::Contact,
+        match &self.contact {
+            Some(host) if at >= host.end && at < self.word.end => Place::Path,
+            Some(host) if host.contains(&at) => Place::Contact,
             _ => Place::Name,
         }
     }
-
-    /// Returns a User-Agent with a space for each byte of a contact.
-    pub(super) fn without<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        let mut text = Cow::Borrowed(text);
-        for &(start, _, end) in self.spans() {
-            if let Some(contact) = text.to_mut().get_mut(usize::from(start)..usize::from(end)) {
-                contact.fill(b' ');
-            }
-        }
-        text
-    }
-
-    fn spans(&self) -> &[(u16, u16, u16)] {
-        self.spans.get(..self.count).unwrap_or_default()
-    }
 }
 
-/// Returns `false` if a User-Agent has neither a URL nor a mail address, as nearly all browsers'.
-fn may_have_contact(text: &[u8]) -> bool {
+/// Returns a User-Agent with a space for each byte of a URL or mail address.
+pub(super) fn without_contacts(text: &[u8]) -> Vec<u8> {
+    let mut words = text.to_vec();
+    let is_contact = |part: &Part| matches!(part.kind, PartKind::Url { .. } | PartKind::Mail);
+    for Part { range, .. } in parts(text).filter(is_contact) {
+        words.get_mut(range).unwrap_or_default().fill(b' ');
+    }
+    words
+}
+
+/// Returns `false` if a User-Agent has no URL but one that begins with `www.`, and no mail address.
+pub(super) fn may_have_contact(text: &[u8]) -> bool {
     memchr::memchr3_iter(b':', b'@', b'+', text)
         .any(|at| text.get(at) != Some(&b':') || text.get(at + 1) == Some(&b'/'))
-        || memmem::find(text, b"www.").is_some()
 }

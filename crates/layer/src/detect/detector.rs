@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
-    agent::{Contacts, Place},
+    agent::{Place, Places},
     known_agents::{CachedResult, Hit, KnownAgents},
     matcher::{Builder, Limits, Matcher},
     signed::Signers,
@@ -223,7 +223,7 @@ impl Detector {
         let is_beside = found.range.end <= shared.start || found.range.start >= shared.end;
         // A URL or an address may belong to the shared service; a word that robots use in their
         // names does not.
-        let is_name = || Contacts::find_in(text).place(found.range.start) == Place::Name;
+        let is_name = || Places::new(text).at(found.range.start) == Place::Name;
         (found.sign == Sign::Word && is_beside && is_name()).then_some(found)
     }
 

@@ -11,7 +11,7 @@ use regex::bytes::Regex;
 
 use self::automaton::Literals;
 use super::{
-    agent::{Contacts, Place},
+    agent::{Place, Places},
     rules::{Plain, Rule, is_compared},
 };
 
@@ -93,11 +93,10 @@ impl Matcher {
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
             .unwrap_or(user_agent);
-        // Found at the first hit, because most browsers have none.
-        let mut contacts = None;
+        let mut places = Places::new(text);
         self.literals.find(text, |literal, range| {
             for form in self.forms_of(literal) {
-                self.test(form, range.clone(), text, &mut contacts, visitor);
+                self.test(form, range.clone(), text, &mut places, visitor);
                 if visitor.is_done() {
                     return ControlFlow::Break(());
                 }
@@ -105,7 +104,7 @@ impl Matcher {
             ControlFlow::Continue(())
         });
         for form in &self.always {
-            self.test(form, 0..0, text, &mut contacts, visitor);
+            self.test(form, 0..0, text, &mut places, visitor);
         }
     }
 
@@ -139,7 +138,7 @@ impl Matcher {
         form: &Form,
         range: Range<usize>,
         text: &[u8],
-        contacts: &mut Option<Contacts>,
+        places: &mut Places<'_>,
         visitor: &mut impl HitVisitor,
     ) {
         if let Test::Mark(mark) = form.test {
@@ -166,8 +165,7 @@ impl Matcher {
             // Tested last, as this scans the preceding text, and few patterns reach this test.
             && !is_compared(text, range.start)
         {
-            let contacts = contacts.get_or_insert_with(|| Contacts::find_in(text));
-            match contacts.place(range.start) {
+            match places.at(range.start) {
                 Place::Path => {}
                 // A person's program does not write a shared name into a URL.
                 Place::Contact if form.owner.is_shared => {}

@@ -11,23 +11,27 @@ pub(super) use marks::{MARKS, Mark};
 pub(super) use occurrences::Marks;
 pub use sign::{Sign, Unlisted};
 
-use super::agent::{Contacts, Place};
+use super::agent::{Place, Places, may_have_contact, without_contacts};
 
 /// Returns the sign of a robot in a User-Agent that matches no pattern, given its marks.
 ///
 /// The words of a contact are neither names nor devices, except that a word of robots in a host
 /// counts if there is no other sign.
 pub(super) fn find(text: &[u8], marks: &Marks) -> Option<Unlisted> {
-    let contacts = Contacts::find_in(text);
-    let words = contacts.without(text);
+    if !may_have_contact(text) && !marks.may_include("www.") {
+        let agent = Agent { text, words: text };
+        return marks.best(&agent, |_| true).or_else(|| shape::find(text));
+    }
+    let mut places = Places::new(text);
+    let words = without_contacts(text);
     let agent = Agent {
         text,
         words: &words,
     };
     marks
-        .best(&agent, |at| contacts.place(at) == Place::Name)
+        .best(&agent, |at| places.at(at) == Place::Name)
         .or_else(|| marks::find_late(&agent))
-        .or_else(|| marks.best(&agent, |at| contacts.place(at) == Place::Contact))
+        .or_else(|| marks.best(&agent, |at| places.at(at) == Place::Contact))
         .or_else(|| shape::find(&words))
 }
 

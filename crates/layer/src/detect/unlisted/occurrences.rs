@@ -60,7 +60,7 @@ impl Marks {
     pub(super) fn best(
         &self,
         agent: &Agent<'_>,
-        is_place: impl Fn(usize) -> bool,
+        mut is_place: impl FnMut(usize) -> bool,
     ) -> Option<Unlisted> {
         let mut best: Option<(u16, Unlisted)> = None;
         for &occurrence in self.occurrences() {
@@ -73,6 +73,15 @@ impl Marks {
             }
         }
         best.map(|(_, unlisted)| unlisted)
+    }
+
+    /// Returns `false` if a mark does not occur.
+    pub(super) fn may_include(&self, literal: &str) -> bool {
+        let is = |(mark, _): &(u16, u16)| {
+            let mark = MARKS.get(usize::from(*mark));
+            mark.is_some_and(|mark| mark.literal == literal)
+        };
+        self.count == MAX_OCCURRENCES || self.occurrences().iter().any(is)
     }
 
     fn occurrences(&self) -> &[(u16, u16)] {
