@@ -16,8 +16,9 @@ use serde_json::Value;
 use tower::Service as _;
 
 use crate::support::{
+    eventually::eventually,
     http::{Reply, TestServer},
-    program::{FIREFOX, GOOGLEBOT, Server, request, run, succeed},
+    program::{FIREFOX, GOOGLEBOT, Server, admin_json, exchange, request, run, succeed},
 };
 
 /// Segment that must never be stored for a person.
@@ -227,4 +228,179 @@ async fn an_application_stores_paths_too() {
         ("googlebot", "/docs/guide/a", 0),
     ];
     assert_eq!(told, expected);
+}
+
+/// Sends requests with different queries from several networks.
+fn ask_from_networks(server: &Server, user_agent: &str, queries: impl Iterator<Item = String>) {
+    for (number, query) in queries.enumerate() {
+        let client = format!("198.51.{}.7", number % 4);
+        let headers = [
+            ("Host", "a.example"),
+            ("User-Agent", user_agent),
+            ("X-Forwarded-For", client.as_str()),
+        ];
+        request(
+            server.addr,
+            "GET",
+            &format!("/shop/roses?{query}"),
+            &headers,
+        );
+    }
+}
+
+#[test]
+fn parameters_of_robots_lead_to_a_rule_that_stops_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = TestServer::new(Reply::text("hello"));
+    let more = "server.trusted_proxies = ['127.0.0.1']";
+    let server = start(path, &upstream, more);
+    let colors =
+        |number: u32| format!("color=c{number}&page=1&session={SECRET}{number}&{SECRET}=1");
+    ask_from_networks(&server, GOOGLEBOT, (0..40).map(colors));
+    ask_from_networks(&server, GOOGLEBOT, (0..10).map(|_| String::new()));
+    ask_from_networks(
+        &server,
+        FIREFOX,
+        (0..8).map(|number| format!("mine={number}")),
+    );
+    stop(server);
+    let told = report(path, &[]);
+    let rows = told["parameters"].to_string();
+    assert!(rows.contains("color") && !rows.contains("mine"), "{told:#}");
+
+    let server = start(path, &upstream, more);
+    let token = succeed(path, &["admin", "token", "console"]);
+    let admin = |method, path: &str, body: &str| {
+        let answer = admin_json(server.addr, token.trim(), (method, path), body);
+        serde_json::from_slice::<Value>(&answer.body).unwrap()
+    };
+    let paths = admin("GET", "traffic/paths?path=/shop/*", "");
+    let row = |name: &str| {
+        let rows = paths["parameters"].as_array().unwrap().iter();
+        rows.clone()
+            .find(|row| row["parameter"] == name)
+            .unwrap_or(&Value::Null)
+    };
+    let color = row("color");
+    assert_eq!(color["path"], "/shop/roses");
+    assert_eq!(color["requests"], 40);
+    assert_eq!(color["all_requests"], 50);
+    assert_eq!((&color["values"], &color["pages"]), (&40.into(), &1.into()));
+    assert_eq!(row("page")["rule"], Value::Null);
+    assert_eq!(row("mine"), &Value::Null);
+    assert!(row("session")["values"].as_u64() == Some(40), "{paths:#}");
+    assert!(!paths.to_string().contains(SECRET));
+    let added = admin("POST", "rules", &color["rule"].to_string());
+    assert_eq!(added["outcome"], "added", "{added:#}");
+    let status = |target: &str, user_agent| {
+        let headers = [("Host", "a.example"), ("User-Agent", user_agent)];
+        request(server.addr, "GET", target, &headers).status
+    };
+    eventually("the rule is in force", || {
+        status("/shop/roses?a=1&color=x", GOOGLEBOT) == 403
+    });
+    assert_eq!(status("/shop/roses?page=1", GOOGLEBOT), 200);
+    assert_eq!(status("/shop/roses?color=x", FIREFOX), 200);
+
+    // A deletion of what is stored of a robot includes its parameters.
+    stop(server);
+    let arguments = ["traffic", "forget", "--robot", "googlebot"];
+    succeed(path, &arguments);
+    let told = report(path, &[]);
+    assert_eq!(told["parameters"], Value::Array(Vec::new()));
+}
+
+/// Part of every name and value that must not be found anywhere.
+const PERSONAL: &str = "p3rs0n";
+
+/// Returns a query with names and values of a person.
+fn personal_query(number: u32) -> String {
+    let token = format!(
+        "{PERSONAL}{:x}",
+        u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    );
+    match number % 6 {
+        0 => format!("email={token}%40mail.example&page=2"),
+        1 => format!("{token}@mail.example"),
+        2 => format!("PHPSESSID={token}&{token}[]=1"),
+        3 => format!("a=1&{PERSONAL}=1;{token};b"),
+        4 => format!("next=/reset/{token}?{token}={token}#{token}"),
+        _ => format!("%70{}%00{token}&q={token}+{token}%FF", &PERSONAL[1..]),
+    }
+}
+
+#[test]
+fn nothing_of_a_persons_query_is_stored_or_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = TestServer::new(Reply::text("hello"));
+    let text = format!(
+        "web_robots_db = ''\nserver.upstream = '{}'\nserver.trusted_proxies = ['127.0.0.1']\n\
+         [[rule]]\nvisitors = 'all'\nquery = ['q']\naction = 'refuse'\n[suspects]\naction = 'report'\n",
+        upstream.url("").trim_end_matches('/')
+    );
+    std::fs::write(path.join("robot-detection.toml"), text).unwrap();
+    let server = Server::start(path, &["serve"]);
+    for first in (0..10_000).step_by(100) {
+        let requests = (first..first + 100).map(|number| {
+            let end = if number % 100 == 99 {
+                "Connection: close\r\n"
+            } else {
+                ""
+            };
+            let target = format!("/shop/{}?{}", number % 7, personal_query(number));
+            format!(
+                "GET {target} HTTP/1.1\r\nHost: a.example\r\nUser-Agent: {FIREFOX}\r\n{end}\r\n"
+            )
+        });
+        let answer = exchange(server.addr, requests.collect::<String>().as_bytes());
+        assert!([200, 403].contains(&answer.status));
+    }
+    // A robot whose requests are shown, with a value of a person.
+    ask_from_networks(
+        &server,
+        GOOGLEBOT,
+        (0..20).map(|number| format!("color={PERSONAL}{number}")),
+    );
+    let mut shown = vec![server.metrics()];
+    stop(server);
+    let server = Server::start(path, &["serve"]);
+    let token = succeed(path, &["admin", "token", "console"]);
+    for subject in [
+        "traffic",
+        "traffic/paths",
+        "evidence",
+        "suspects",
+        "rules",
+        "audit",
+    ] {
+        let answer = admin_json(server.addr, token.trim(), ("GET", subject), "");
+        shown.push(answer.text());
+    }
+    assert!(shown[2].contains("color"), "{}", shown[2]);
+    let target = format!("/shop/1?{}", personal_query(3));
+    let arguments = [
+        "explain",
+        "--json",
+        "--user-agent",
+        FIREFOX,
+        "--path",
+        &target,
+    ];
+    let explained = succeed(path, &arguments);
+    stop(server);
+    shown.push(succeed(path, &["report", "--since", "all"]));
+    shown.push(explained.replace(&target, ""));
+    for file in std::fs::read_dir(path).unwrap().flatten() {
+        if file.file_type().unwrap().is_file() {
+            shown.push(String::from_utf8_lossy(&std::fs::read(file.path()).unwrap()).into_owned());
+        }
+    }
+    assert!(shown.len() > 9);
+    for text in &shown {
+        let place = text.to_ascii_lowercase().find(PERSONAL);
+        let around = place.map(|at| text.get(at.saturating_sub(80)..at + 80));
+        assert_eq!(around, None);
+    }
 }

@@ -154,9 +154,8 @@ impl<const COUNT: usize> Words<COUNT> {
 
     /// Reads a stored text of the given length into `text`, which must have room for the maximum
     /// length.
-    pub(crate) fn read<'t>(&self, text: &'t mut [u8], length: u8) -> &'t [u8] {
+    pub(crate) fn read<'t>(&self, text: &'t mut [u8], length: usize) -> &'t [u8] {
         let (words, _) = text.as_chunks_mut::<8>();
-        let length = usize::from(length);
         for (word, place) in words.iter_mut().zip(&self.0).take(length.div_ceil(8)) {
             *word = place.load(Relaxed).to_le_bytes();
         }

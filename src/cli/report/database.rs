@@ -17,7 +17,7 @@ use crate::store::{PathSums, StoredSuspects, TrafficSeries, TrafficSpan, Traffic
 use crate::summary::{Summary as _, write_csv};
 use crate::suspicion::SUSPECTS_LAST_MS;
 use crate::traffic::{
-    By, Class, Figures, KnownRobots, PathFigure, PathFigures, PathFilter, PathGroup,
+    By, Class, Figures, KnownRobots, Parameters, PathFigure, PathFigures, PathFilter, PathGroup,
     SuspectFigures, TimesError, path_csv, reported_range,
 };
 
@@ -81,11 +81,14 @@ pub(super) async fn report(loaded: &Loaded, args: &ReportArgs) -> anyhow::Result
         .suspects()
         .load(now_ms.saturating_sub(SUSPECTS_LAST_MS))
         .await?;
+    let parameters = Parameters::read(&store, &told, site, args.robot.as_deref()).await?;
     store.close().await;
     let mut report = whole(&series, paths, args, &KnownRobots::new(&detector), &told);
     if reported.is_empty() {
         report.limits.push(no_suspects(loaded).to_owned());
     }
+    let parameters = sections::parameters(&parameters, args.top.unwrap_or(TOP));
+    report.sections.push(parameters);
     report
         .sections
         .extend(suspects(&reported, args.top.unwrap_or(TOP)));

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::log_report::{
-    Counter, Findings, Hour, Pages, Parameter, Parameters, PeopleCounter, REASONS,
-};
+use crate::log_report::{Counter, Findings, Hour, Pages, PeopleCounter, REASONS};
 use crate::robots_txt::{RobotsTxt, Warning};
 use crate::store::AddressNetwork;
 use crate::summary::{Count, Row, Rows, Summary as _};
 use crate::suspicion::moment;
-use crate::traffic::{By, Class, Figures};
+use crate::traffic::{By, Class, Figures, Parameter, Parameters};
 
 use super::section::{Cell, Section};
 
@@ -148,8 +146,13 @@ pub(super) fn parameters(parameters: &Parameters, top: usize) -> Section {
     let top = if top == 0 { all.len() } else { top };
     let row = |one: &Parameter<'_>| {
         vec![
-            Cell::bytes(one.folder),
-            Cell::text(one.name),
+            Cell::text(one.robot),
+            Cell::text(one.path),
+            Cell::text(if one.name.is_empty() {
+                "(other)"
+            } else {
+                one.name
+            }),
             Cell::Number(one.requests),
             Cell::Share(one.share),
             Cell::Number(one.values),
@@ -160,10 +163,11 @@ pub(super) fn parameters(parameters: &Parameters, top: usize) -> Section {
                  query = [\"tags\"], selects these requests. Numbers of values and pages are approximate.";
     let mut section = Section::new("parameters", "Query parameters of robots", about)
         .with_columns(&[
-            "folder",
+            "robot",
+            "path",
             "parameter",
             "requests",
-            "share of the folder",
+            "share",
             "values",
             "pages",
         ])

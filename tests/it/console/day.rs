@@ -3,8 +3,8 @@
 use robot_detection::registry::Source;
 use robot_detection::store::{
     AlertAttempt, AlertState, AuditEntry, Ban, BrokenRule, CountedPaths, Evidence, EvidenceBatch,
-    ParityResult, ParityTerms, PathCount, PathKey, PathOmissions, RefreshOutcome, RefreshRecord,
-    Store, StoredRanges, TrafficBatch,
+    ParameterKey, ParityResult, ParityTerms, PathCount, PathKey, PathOmissions, RefreshOutcome,
+    RefreshRecord, Store, StoredRanges, TrafficBatch, TrafficSpan,
 };
 
 use super::house::House;
@@ -168,6 +168,16 @@ async fn paths(store: &Store, now_ms: i64) {
         live: &[],
     };
     store.traffic().add(&batch, now_ms).await.unwrap();
+    let key = ParameterKey {
+        began: TrafficSpan::Day.start(counted[0].minute),
+        site: "shop".to_owned(),
+        robot: "gptbot".to_owned(),
+        writer: "paths of the day".to_owned(),
+    };
+    let packed = r#"{"/recipes/*": {"requests": 241, "with_query": 180, "names": {
+        "servings": {"requests": 172, "values": [1, 2, 3, 4, 5, 6], "pages": [1, 2], "is_shown": true},
+        "": {"requests": 8, "values": [1], "pages": [1], "is_shown": true}}}}"#;
+    store.traffic().put_parameters(&key, packed).await.unwrap();
 }
 
 async fn compared(store: &Store, now_ms: i64) {

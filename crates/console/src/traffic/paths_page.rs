@@ -1,6 +1,9 @@
 //! The page about paths requested by robots and people, with its JSON and CSV versions.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use askama::Template;
 use axum::{
@@ -11,7 +14,7 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
     fields::Params,
@@ -21,13 +24,15 @@ use crate::{
     state::AdminState,
 };
 use robot_detection_store::store::PathSums;
-use robot_detection_traffic::traffic::{PEOPLE, PathFigures, PathFilter, PathGroup, path_csv};
+use robot_detection_traffic::traffic::{
+    PEOPLE, Parameter, Parameters, PathFigures, PathFilter, PathGroup, path_csv,
+};
 
 use super::{
     TrafficParams,
     bar::{BarView, InputView, PresetView, SelectView},
     missing::DescribedPages,
-    paths_table::{CountsView, TableView},
+    paths_table::{CountsView, ParametersView, TableView, proposed_rule},
     question::{Period, TIMES, TrafficQuestion, invalid, text},
 };
 
@@ -67,6 +72,7 @@ struct PathsView {
     paths: TableView,
     visitors: TableView,
     forms: TableView,
+    parameters: ParametersView,
     csv: String,
     json: String,
 }
@@ -82,6 +88,7 @@ struct PathSelection {
     question: TrafficQuestion,
     path: Option<String>,
     figures: PathFigures,
+    parameters: Parameters,
     minutes: Range<i64>,
     sites: Vec<String>,
 }
@@ -124,6 +131,8 @@ pub(crate) struct PathsAnswer {
     visitors: Vec<Value>,
     #[schemars(with = "Vec<Map<String, Value>>")]
     forms: Vec<Value>,
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    parameters: Vec<Value>,
 }
 
 /// Returns all tables as JSON, including the rows that the page does not show.
@@ -148,6 +157,15 @@ pub(crate) async fn json(
         patterns: table(PathGroup::Pattern, "pattern"),
         visitors: table(PathGroup::Visitor, "visitor"),
         forms: table(PathGroup::Form, "form"),
+        parameters: asked
+            .parameters()
+            .map(|one| {
+                let rule = proposed_rule(&one, asked.site());
+                let mut row = json!(one);
+                row["rule"] = json!(rule.map(BTreeMap::from_iter));
+                row
+            })
+            .collect(),
     }))
 }
 
@@ -189,6 +207,8 @@ impl PathSelection {
         let minutes = minutes.ok_or_else(|| invalid("since must be earlier than until"))?;
         let site = question.filter.site.as_deref();
         let sums: PathSums = store.traffic().paths(minutes, site, now_ms).await?;
+        let robot = question.filter.robot.as_deref();
+        let parameters = Parameters::read(store, &sums.minutes, site, robot).await?;
         let known = state.operations().sites.load();
         let mut sites: BTreeSet<_> = known.iter().map(|site| site.name.clone()).collect();
         sites.extend(sums.rows.iter().map(|row| row.key.site.clone()));
@@ -205,10 +225,19 @@ impl PathSelection {
         Ok(Self {
             minutes: sums.minutes.clone(),
             figures: PathFigures::new(sums, filter),
+            parameters,
             sites: sites.into_iter().collect(),
             question,
             path,
         })
+    }
+
+    /// Returns the query parameters on the selected paths, the most frequent first.
+    fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
+        let below = self.path.as_deref().unwrap_or_default();
+        let below = below.strip_suffix('*').unwrap_or(below);
+        let all = self.parameters.sorted().into_iter();
+        all.filter(move |one| one.path.starts_with(below))
     }
 
     /// Returns the site to which the path counts belong, if it is a single site.
@@ -322,6 +351,7 @@ impl PathsView {
             paths: TableView::new(figures, PathGroup::Below, ROWS, filter, path),
             visitors: TableView::new(figures, PathGroup::Visitor, VISITORS, "", robot),
             forms: TableView::new(figures, PathGroup::Form, ROWS, "", none),
+            parameters: ParametersView::new(asked.parameters(), asked.site(), ROWS),
             csv: asked.link("paths/export", "path", filter_of(asked)),
             json: asked.link("api/v1/traffic/paths", "path", filter_of(asked)),
         }

@@ -1,8 +1,16 @@
 //! Tables of paths, visitors and document formats.
 
-use robot_detection_traffic::traffic::{PathFigure, PathFigures, PathGroup};
+use robot_detection_layer::detect::{NAMELESS, UNLISTED};
+use robot_detection_traffic::traffic::{Parameter, PathFigure, PathFigures, PathGroup};
+use url::form_urlencoded::Serializer;
 
-use super::number::group_digits;
+use super::number::{group_digits, percent};
+
+/// Number of values at which a parameter gives pages many URLs.
+const MANY_VALUES: u64 = 3;
+
+/// The name under which robots beyond the limit are counted.
+const OTHER: &str = "other";
 
 /// A table of the rows that have the most requests.
 pub(super) struct TableView {
@@ -38,6 +46,93 @@ pub(super) struct RowView {
     /// Widths of the parts of the bar, in hundredths of the widest bar.
     pub(super) robots_width: u64,
     pub(super) people_width: u64,
+}
+
+/// A table of the query parameters that robots use.
+pub(super) struct ParametersView {
+    pub(super) rows: Vec<ParameterRow>,
+    /// Number of rows that are not shown, as text; empty if all rows are shown.
+    pub(super) more: String,
+}
+
+/// A table row with a query parameter.
+pub(super) struct ParameterRow {
+    pub(super) robot: String,
+    pub(super) path: String,
+    /// Name of the parameter; empty for all names that are not stored.
+    pub(super) name: String,
+    pub(super) share: String,
+    pub(super) requests: String,
+    pub(super) values: String,
+    pub(super) pages: String,
+    /// Link to the preview of a rule that refuses these requests; empty if no rule is proposed.
+    pub(super) rule: String,
+}
+
+impl ParametersView {
+    /// Creates the table for parameters on a site, or on all sites.
+    pub(super) fn new<'p>(
+        all: impl Iterator<Item = Parameter<'p>>,
+        site: Option<&str>,
+        top: usize,
+    ) -> Self {
+        let mut rows: Vec<_> = all.map(|one| ParameterRow::new(&one, site)).collect();
+        let more = rows.len().saturating_sub(top) as u64;
+        rows.truncate(top);
+        let more = if more == 0 {
+            String::new()
+        } else {
+            group_digits(more)
+        };
+        Self { rows, more }
+    }
+}
+
+impl ParameterRow {
+    fn new(one: &Parameter<'_>, site: Option<&str>) -> Self {
+        let rule = proposed_rule(one, site).map(|fields| {
+            let page = "rules/confirm?";
+            let mut link = Serializer::for_suffix(page.to_owned(), page.len());
+            link.extend_pairs(fields).finish()
+        });
+        Self {
+            robot: one.robot.to_owned(),
+            path: one.path.to_owned(),
+            name: one.name.to_owned(),
+            share: percent(one.requests, one.all_requests),
+            requests: group_digits(one.requests),
+            values: group_digits(one.values),
+            pages: group_digits(one.pages),
+            rule: rule.unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns the fields of a rule that refuses a robot's requests with a parameter, if the parameter
+/// gives pages many URLs.
+pub(super) fn proposed_rule<'p>(
+    one: &Parameter<'p>,
+    site: Option<&'p str>,
+) -> Option<Vec<(&'static str, &'p str)>> {
+    if one.name.is_empty() || one.values < MANY_VALUES || one.robot == OTHER {
+        return None;
+    }
+    let visitors = match one.robot {
+        UNLISTED | NAMELESS => "visitors",
+        _ => "robot",
+    };
+    let fields = [
+        ("action", "refuse"),
+        (visitors, one.robot),
+        ("path", one.path),
+        ("query", one.name),
+    ];
+    Some(
+        fields
+            .into_iter()
+            .chain(site.map(|site| ("site", site)))
+            .collect(),
+    )
 }
 
 impl TableView {

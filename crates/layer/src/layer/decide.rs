@@ -186,6 +186,9 @@ impl Shared {
             (outcome.verdict, outcome.reasons) = (case.verdict, case.reasons);
             outcome.is_trap = case.trap.is_some() && case.violation().is_none();
             outcome.is_dry_run = is_noted && action != Action::Pass;
+            let target = received.request.uri().path_and_query();
+            let target = target.filter(|it| it.query().is_some() && !claim.kind().is_human());
+            outcome.query = target.map(|target| (target.clone(), case.client.address));
             self.described(outcome, received.request, proof, case)
         });
         if is_noted {

@@ -1,6 +1,8 @@
 //! Reports of decisions, for access logs and metrics.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
+
+use http::uri::PathAndQuery;
 
 use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::policy::Action;
@@ -43,6 +45,8 @@ pub struct Outcome {
     /// Reasons why the visitor is suspect.
     pub(super) reasons: Reasons,
     pub(super) visit: Option<Arc<Visit>>,
+    /// The target of a robot's request with a query, and the address of the client.
+    pub(super) query: Option<(PathAndQuery, Option<IpAddr>)>,
 }
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -253,6 +257,14 @@ impl Outcome {
     #[must_use]
     pub fn visit(&self) -> Option<&Visit> {
         self.visit.as_deref()
+    }
+
+    /// Returns the path, the query, and the client's address of a robot's request with a query.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn query(&self) -> Option<(&str, &str, Option<IpAddr>)> {
+        let (target, client) = self.query.as_ref()?;
+        Some((target.path(), target.query()?, *client))
     }
 
     /// Returns the label of the deciding rule, if any: `rule "its name"` or `rule 2`.

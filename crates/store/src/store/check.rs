@@ -50,6 +50,7 @@ fn every_statement(engine: Engine) -> Vec<Statement> {
         replace::FIXED,
         robots::FIXED,
         suspects::FIXED,
+        traffic::parameters::FIXED,
         traffic::paths::sql::FIXED,
         traffic::sql::FIXED,
         secrets::FIXED,

@@ -13,14 +13,26 @@ pub(super) const TABLE: &str = "robot_detection_migrations";
 /// The names and contents of the migration files, ordered by version.
 type Files = &'static [(&'static str, &'static str)];
 
-const SQLITE: Files = &[(
-    "20261207100000_schema",
-    include_str!("../../migrations/sqlite/20261207100000_schema.sql"),
-)];
-const POSTGRES: Files = &[(
-    "20261207100000_schema",
-    include_str!("../../migrations/postgres/20261207100000_schema.sql"),
-)];
+const SQLITE: Files = &[
+    (
+        "20261207100000_schema",
+        include_str!("../../migrations/sqlite/20261207100000_schema.sql"),
+    ),
+    (
+        "20261208110000_traffic_parameters",
+        include_str!("../../migrations/sqlite/20261208110000_traffic_parameters.sql"),
+    ),
+];
+const POSTGRES: Files = &[
+    (
+        "20261207100000_schema",
+        include_str!("../../migrations/postgres/20261207100000_schema.sql"),
+    ),
+    (
+        "20261208110000_traffic_parameters",
+        include_str!("../../migrations/postgres/20261208110000_traffic_parameters.sql"),
+    ),
+];
 
 pub(super) fn sqlite() -> Migrator {
     migrator(SQLITE)

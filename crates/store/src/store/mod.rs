@@ -137,8 +137,8 @@ pub use secrets::ConfirmationKeys;
 pub use store::Store;
 pub use suspects::{StoredSuspects, Suspects};
 pub use traffic::{
-    CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, MinuteCounts, PathCount, PathKey,
-    PathOmissions, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport,
-    TrafficKey, TrafficRange, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, TrafficSums,
-    parent_pattern, path_pattern, stored_path,
+    CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, MinuteCounts, PackedParameters,
+    ParameterKey, PathCount, PathKey, PathOmissions, PathSum, PathSums, TrafficBatch, TrafficCell,
+    TrafficCount, TrafficImport, TrafficKey, TrafficRange, TrafficSeries, TrafficSpan, TrafficStep,
+    TrafficSum, TrafficSums, parent_pattern, path_pattern, stored_path,
 };

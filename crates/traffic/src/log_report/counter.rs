@@ -14,13 +14,12 @@ use robot_detection_store::store::{AddressRetention, TrafficCount, TrafficKey, T
 
 use crate::access_log::Record;
 use crate::summary::Count;
-use crate::traffic::{Class, MARKED};
+use crate::traffic::{Class, MARKED, Parameters, client_network};
 
 use super::{
     findings::Findings,
     merge::RequestSink,
     pages::{Pages, folder, page},
-    parameters::Parameters,
 };
 
 /// The maximum number of User-Agents to count separately.
@@ -338,6 +337,20 @@ impl<'d> Counter<'d> {
         number
     }
 
+    /// Counts the query parameters of a robot's request for a page.
+    fn add_parameters(&mut self, visitor: Visitor<'d>, record: &Record<'_>) {
+        let robot = visitor
+            .robot
+            .map_or(visitor.kind.as_str(), |robot| robot.id.as_str());
+        let target = record.target.split(|byte| *byte == b'#').next();
+        let mut parts = target.unwrap_or_default().splitn(2, |byte| *byte == b'?');
+        let page = String::from_utf8_lossy(parts.next().unwrap_or_default());
+        let network = record.address().map(client_network);
+        let query = parts.next().unwrap_or_default();
+        self.parameters.add(robot, &page, query, network);
+        self.parameters.add_requests(robot, &page, 1);
+    }
+
     /// Counts what only robots have: the answer of robots.txt, the impostors' networks, a sample.
     fn add_robot(&mut self, visitor: Visitor<'d>, record: &Record<'_>, is_spoofed: bool) {
         let id = visitor
@@ -410,8 +423,7 @@ impl RequestSink for Counter<'_> {
             let folder = folder(page);
             self.folders.add(folder, class, bytes);
             if !visitor.kind.is_human() {
-                let client = record.address();
-                self.parameters.add(folder, record.target, client);
+                self.add_parameters(visitor, record);
             }
         }
         let (first, last) = self.times_s.unwrap_or((time_s, time_s));

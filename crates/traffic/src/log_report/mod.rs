@@ -7,12 +7,10 @@ mod counter;
 mod findings;
 mod merge;
 mod pages;
-mod parameters;
 mod people;
 
 pub use counter::{Counter, Hour, SampledRequest};
 pub use findings::{Claims, Finder, Findings};
 pub use merge::{LineCounts, Logs, RequestSink};
 pub use pages::Pages;
-pub use parameters::{Parameter, Parameters};
 pub use people::{PeopleCounter, REASONS};

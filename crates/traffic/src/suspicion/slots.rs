@@ -80,12 +80,14 @@ impl StoredObservation {
         let [_, _, low_status, high_status, ..] = state.to_le_bytes();
         take(&Observation {
             at_s,
-            user_agent: self.user_agent.read(&mut user_agent, user_agent_bytes),
+            user_agent: self
+                .user_agent
+                .read(&mut user_agent, user_agent_bytes.into()),
             fingerprint,
             address: IpAddr::V6(Ipv6Addr::from_bits(
                 u128::from(high) << 64 | u128::from(low),
             )),
-            target: self.target.read(&mut target, target_bytes),
+            target: self.target.read(&mut target, target_bytes.into()),
             status: u16::from_le_bytes([low_status, high_status]),
             has_referrer: told & HAS_REFERRER != 0,
             closed: (state & IN_TRAP != 0).then_some(Closed::Trap),

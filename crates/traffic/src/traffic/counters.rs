@@ -15,8 +15,10 @@ use robot_detection_store::store::{PathCount, TrafficCount, TrafficKey};
 use super::{
     cell::{Cell, Decision, status_class},
     cells::{CellKey, CellLookup, NOT_A_ROBOT, OTHER, RequestCount, Table},
+    kept::Recorded,
     notes::EvidenceQueue,
-    paths::{PathSlots, Ticket, Window},
+    parameters::client_network,
+    paths::{PathSlots, QuerySlots, Ticket},
 };
 
 /// Maximum number of sites counted by name. The limit exists because Prometheus stores a time
@@ -32,7 +34,14 @@ pub(super) struct Counters {
     notes: Arc<EvidenceQueue>,
     sites: Mutex<BTreeMap<Arc<str>, Arc<SiteCounters>>>,
     table: Arc<Table>,
-    paths: Option<Arc<PathSlots>>,
+    paths: Option<Arc<Slots>>,
+}
+
+/// The slots for the paths of all requests, and for the queries of robots.
+#[derive(Debug, Default)]
+struct Slots {
+    paths: PathSlots,
+    queries: QuerySlots,
 }
 
 /// The counters of one site.
@@ -44,7 +53,7 @@ pub struct SiteCounters {
     people: Cell,
     table: Arc<Table>,
     /// Slots for request paths; `None` if paths are not stored.
-    paths: Option<Arc<PathSlots>>,
+    paths: Option<Arc<Slots>>,
     /// Number of requests whose path was dropped because no slot was free.
     skipped: AtomicU64,
     notes: Arc<EvidenceQueue>,
@@ -103,12 +112,14 @@ impl Counters {
         taken
     }
 
-    /// Moves recorded paths to the window, and returns the number of paths that were moved.
-    pub(super) fn drain_paths(&self, window: &mut Window) -> usize {
-        let Some(ring) = &self.paths else { return 0 };
+    /// Moves recorded paths and queries to `recorded`, and returns the number of paths that were
+    /// moved.
+    pub(super) fn drain_paths(&self, recorded: &mut Recorded) -> usize {
+        let Some(slots) = &self.paths else { return 0 };
+        let window = &mut recorded.window;
         let mut sites: Vec<_> = self.sites().values().cloned().collect();
         sites.sort_unstable_by_key(|site| site.key.site_number);
-        let taken = ring.drain_paths(|settled| {
+        let taken = slots.paths.drain_paths(|settled| {
             let count = PathCount::for_class(settled.class);
             let number = (settled.visitor & !PEOPLE) as usize;
             if settled.visitor & PEOPLE != 0 {
@@ -124,7 +135,18 @@ impl Counters {
         for site in &sites {
             window.skip(&site.key.site, site.skipped.swap(0, Relaxed));
         }
-        taken
+        let queries = slots
+            .queries
+            .drain_queries(|visitor, network, page, query| {
+                if let Some(key) = self.table.at(visitor) {
+                    let of_site = recorded
+                        .parameters
+                        .entry(Arc::clone(&key.site))
+                        .or_default();
+                    of_site.add(&key.robot, page, query, network);
+                }
+            });
+        taken.max(queries)
     }
 
     /// Returns `true` if paths are stored.
@@ -162,7 +184,7 @@ impl SiteCounters {
     /// pattern.
     #[inline]
     pub fn record_path(&self, path: &str) -> Option<Ticket> {
-        let ticket = self.paths.as_ref()?.claim_path(path);
+        let ticket = self.paths.as_ref()?.paths.claim_path(path);
         if ticket.is_none() {
             self.skipped.fetch_add(1, Relaxed);
         }
@@ -175,8 +197,10 @@ impl SiteCounters {
     /// not occupy a slot.
     #[inline]
     pub fn settle_path(&self, ticket: Ticket, status: u16) {
-        if let (Some(paths), Ok(number)) = (&self.paths, u32::try_from(self.key.site_number)) {
-            paths.settle_path(ticket, number | PEOPLE, status_class(status));
+        if let (Some(slots), Ok(number)) = (&self.paths, u32::try_from(self.key.site_number)) {
+            slots
+                .paths
+                .settle_path(ticket, number | PEOPLE, status_class(status));
         }
     }
 
@@ -200,22 +224,26 @@ impl SiteCounters {
             return self.people.add(status, bytes, duration);
         };
         let cell = self.add(outcome, status, bytes, duration);
-        if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
+        if let (Some(slots), Some(ticket)) = (&self.paths, ticket) {
             if let Some(cell) = cell {
-                paths.settle_path(ticket, cell, status_class(status));
+                if let Some((path, query, client)) = outcome.query() {
+                    let network = client.map(client_network);
+                    slots.queries.record_query(cell, network, path, query);
+                }
+                slots.paths.settle_path(ticket, cell, status_class(status));
             } else {
                 // This program's own requests have no kind and are not counted.
                 let is_visit = outcome.kind().is_some();
                 self.skipped.fetch_add(u64::from(is_visit), Relaxed);
-                paths.release(ticket);
+                slots.paths.release(ticket);
             }
         }
     }
 
     /// Stores the evidence for a request that is counted elsewhere.
     pub fn record_evidence_only(&self, outcome: Option<&Outcome>, ticket: Option<Ticket>) {
-        if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
-            paths.release(ticket);
+        if let (Some(slots), Some(ticket)) = (&self.paths, ticket) {
+            slots.paths.release(ticket);
         }
         self.note(outcome, 0);
     }

@@ -1,6 +1,7 @@
 //! The traffic counters of a process, and the tasks that store the counts.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -19,6 +20,7 @@ use super::{
     counters::{Counters, SiteCounters},
     evidence_writer::EvidenceWriter,
     notes::{EvidenceQueue, EvidenceSettings},
+    parameters::Parameters,
     paths::{PathSlots, Window},
     writer::Writer,
 };
@@ -38,8 +40,8 @@ pub struct Traffic {
 #[derive(Debug)]
 struct Inner {
     counters: Counters,
-    /// Paths requested in the current minute; locked by tasks of this module, never by a request.
-    window: Mutex<Window>,
+    /// Recorded requests; locked by tasks of this module, never by a request.
+    recorded: Mutex<Recorded>,
     notes: Arc<EvidenceQueue>,
     /// Writers to the database; `None` if the counts are only shown in `/metrics`.
     writers: Option<tokio::sync::Mutex<Writers>>,
@@ -48,6 +50,15 @@ struct Inner {
     /// Database that stores the traffic; `None` if traffic is not stored.
     store: Option<Store>,
     clock: Clock,
+}
+
+/// The paths and parameters of requests that are not written to the database yet.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// Paths requested in the current minute.
+    pub(super) window: Window,
+    /// Query parameters of robots on the current day, by site.
+    pub(super) parameters: BTreeMap<Arc<str>, Parameters>,
 }
 
 #[derive(Debug)]
@@ -80,7 +91,7 @@ impl Traffic {
         Self {
             inner: Arc::new(Inner {
                 counters: Counters::new(keeps_paths, Arc::clone(&notes)),
-                window: Mutex::default(),
+                recorded: Mutex::default(),
                 notes,
                 writers: writers.map(tokio::sync::Mutex::new),
                 evidence_days: days,
@@ -170,7 +181,7 @@ impl Traffic {
             if stop.run_until_cancelled(next).await.is_none() {
                 return;
             }
-            pause = PathSlots::pause(self.with_window(|_| ()).0, pause, PAUSES);
+            pause = PathSlots::pause(self.with_recorded(|_| ()).0, pause, PAUSES);
         }
     }
 
@@ -203,7 +214,7 @@ impl Traffic {
     async fn write(&self, writers: &mut Writers, is_last: bool) {
         let now_ms = self.inner.clock.now_ms();
         let traffic = &mut writers.traffic;
-        self.with_window(|window| traffic.collect_paths(window, now_ms, is_last));
+        self.with_recorded(|recorded| traffic.collect_paths(recorded, now_ms, is_last));
         traffic.collect(&self.inner.counters, now_ms);
         traffic.write().await;
         if let Some(evidence) = &mut writers.evidence {
@@ -212,13 +223,12 @@ impl Traffic {
         }
     }
 
-    /// Empties the slots into the window. Returns the number of slots that were emptied and the
-    /// result of `done`.
-    fn with_window<T>(&self, done: impl FnOnce(&mut Window) -> T) -> (usize, T) {
-        let window = self.inner.window.lock();
-        // After a panic, even a partly updated window is accurate enough.
-        let mut window = window.unwrap_or_else(PoisonError::into_inner);
-        let taken = self.inner.counters.drain_paths(&mut window);
-        (taken, done(&mut window))
+    /// Empties the slots. Returns the number of slots that were emptied and the result of `done`.
+    fn with_recorded<T>(&self, done: impl FnOnce(&mut Recorded) -> T) -> (usize, T) {
+        let recorded = self.inner.recorded.lock();
+        // After a panic, even partly updated counts are accurate enough.
+        let mut recorded = recorded.unwrap_or_else(PoisonError::into_inner);
+        let taken = self.inner.counters.drain_paths(&mut recorded);
+        (taken, done(&mut recorded))
     }
 }

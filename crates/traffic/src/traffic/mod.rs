@@ -18,6 +18,7 @@ mod figures;
 mod kept;
 mod layer;
 mod notes;
+mod parameters;
 mod paths;
 mod pending;
 mod suspects;
@@ -34,6 +35,7 @@ pub use figures::{
 pub use kept::Traffic;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
 pub use notes::EvidenceSettings;
+pub use parameters::{Parameter, Parameters, client_network};
 pub use paths::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, Ticket, path_csv};
 pub use paths::{ShortPath, Window, shared_name};
 pub use suspects::{MARKED, SuspectFigures};

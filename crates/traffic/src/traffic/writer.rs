@@ -1,17 +1,17 @@
 //! The task that writes traffic counts to the database.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tracing::warn;
 
 use robot_detection_store::store::{
-    CountedPaths, LiveMinutes, MinuteCounts, OutageLogger, Store, StoreError, StoreErrorKind,
-    TrafficBatch,
+    CountedPaths, LiveMinutes, MinuteCounts, OutageLogger, ParameterKey, Store, StoreError,
+    StoreErrorKind, TrafficBatch, TrafficSpan,
 };
 
 use super::{
     counters::Counters,
-    paths::Window,
+    kept::Recorded,
     pending::{Pending, PendingPaths},
 };
 
@@ -35,6 +35,8 @@ pub(super) struct Writer {
     name: String,
     pending: Pending,
     pending_paths: PendingPaths,
+    /// Packed parameters that are still to be stored.
+    pending_parameters: BTreeMap<ParameterKey, String>,
     sites: Vec<Arc<str>>,
     /// A batch that may not have reached the database yet; the batch is retried unchanged until it
     /// has been added.
@@ -67,6 +69,7 @@ impl Writer {
             name: format!("{:x}-{:08x}", now_ms, fastrand::u32(..)),
             pending: Pending::default(),
             pending_paths: PendingPaths::default(),
+            pending_parameters: BTreeMap::new(),
             sites: Vec::new(),
             batch: None,
             number: 0,
@@ -101,13 +104,35 @@ impl Writer {
         self.collected_ms = now_ms;
     }
 
-    /// Moves the paths of a finished minute to the pending paths; at shutdown, also the paths of
-    /// the current minute.
-    pub(super) fn collect_paths(&mut self, window: &mut Window, now_ms: i64, is_last: bool) {
+    /// Moves the paths and parameters of a finished minute to the pending ones; at shutdown, also
+    /// those of the current minute.
+    pub(super) fn collect_paths(&mut self, recorded: &mut Recorded, now_ms: i64, is_last: bool) {
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         let is_over = is_last || now_ms.div_euclid(MINUTE_MS) != minute;
-        if is_over && !window.is_empty() {
-            self.pending_paths.add(window.take(minute));
+        if !is_over || recorded.window.is_empty() {
+            return;
+        }
+        let counted = recorded.window.take(minute);
+        for (key, count) in &counted.rows {
+            if let Some(parameters) = recorded.parameters.get_mut(&*key.site) {
+                parameters.add_requests(&key.robot, &key.path, count.requests);
+            }
+        }
+        self.pending_paths.add(counted);
+        let day = TrafficSpan::Day.start(minute);
+        for (site, parameters) in &mut recorded.parameters {
+            for (robot, packed) in parameters.packed() {
+                let key = ParameterKey {
+                    began: day,
+                    site: site.to_string(),
+                    robot,
+                    writer: self.name.clone(),
+                };
+                self.pending_parameters.insert(key, packed);
+            }
+        }
+        if TrafficSpan::Day.start(now_ms.div_euclid(MINUTE_MS)) != day {
+            recorded.parameters.clear();
         }
     }
 
@@ -133,6 +158,12 @@ impl Writer {
                 if let Err(error) = self.store.traffic().trim_paths(paths.minute).await {
                     return self.outage.log_failure(&error);
                 }
+            }
+        }
+        while let Some((key, packed)) = self.pending_parameters.pop_first() {
+            if let Err(error) = self.store.traffic().put_parameters(&key, &packed).await {
+                self.pending_parameters.insert(key, packed);
+                return self.outage.log_failure(&error);
             }
         }
         let hour = self.collected_ms.div_euclid(MINUTE_MS * PRUNE_EVERY);

@@ -83,6 +83,9 @@ impl EvidenceRows<'_> {
         if let Some(values) = forgetting.path_values() {
             let [_, forget] = traffic::deletion_statements();
             forgotten.paths = transaction.execute(forget, &values).await?;
+            transaction
+                .execute(traffic::parameters::deletion_statement(), &values)
+                .await?;
         }
         let entry = AuditEntry {
             at_ms: now_ms,

@@ -6,6 +6,7 @@ mod import;
 mod key;
 mod pack;
 mod packed;
+pub(super) mod parameters;
 pub(super) mod paths;
 mod read;
 mod series;
@@ -15,6 +16,7 @@ pub(super) use add::is_next_batch;
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
 pub use key::{MinuteCounts, TrafficCount, TrafficKey, TrafficSpan};
+pub use parameters::{PackedParameters, ParameterKey};
 pub(super) use paths::deletion_statements;
 pub use paths::{
     CountedPaths, MAX_PATH_BYTES, PathCount, PathKey, PathOmissions, PathSum, PathSums,

@@ -15,7 +15,7 @@ mod window;
 pub use crate::slots::Ticket;
 pub use figures::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, path_csv};
 pub use note::ShortPath;
-pub(super) use ring::{PathSlots, RecordedPath};
+pub(super) use ring::{PathSlots, QuerySlots, RecordedPath};
 pub use window::{Window, shared_name};
 
 /// The name under which robots beyond the limit are counted.

@@ -18,6 +18,16 @@ const VISITOR_AT: u32 = 32;
 /// The slots for the paths of all requests.
 pub(in crate::traffic) type PathSlots = Slots<Words<{ MAX_PATH_BYTES / 8 }>, SLOTS>;
 
+/// Number of bytes for a robot's path and query, and for the network of the client before them.
+const TARGET_BYTES: usize = 368;
+const NETWORK_BYTES: usize = 8;
+/// The number that represents an unknown network.
+const NO_NETWORK: u64 = 0;
+const QUERY_SLOT_BYTES: usize = NETWORK_BYTES + TARGET_BYTES;
+
+/// The slots for the robots' requests with a query.
+pub(in crate::traffic) type QuerySlots = Slots<Words<{ QUERY_SLOT_BYTES / 8 }>, 2_048>;
+
 /// The content of a slot whose request has finished.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::traffic) struct RecordedPath {
@@ -50,12 +60,77 @@ impl PathSlots {
         self.drain_all(|words, told| {
             let [_, length, class, ..] = told.to_le_bytes();
             let mut bytes = [0; MAX_PATH_BYTES];
-            words.read(&mut bytes, length);
+            words.read(&mut bytes, length.into());
             take(&RecordedPath {
                 visitor: u32::try_from(told >> VISITOR_AT).unwrap_or_default(),
                 class,
                 path: ShortPath::read(bytes, length, told & IS_CUT != 0),
             });
+        })
+    }
+}
+
+impl QuerySlots {
+    /// Stores the path and query of a robot's request if a slot is free; parameters that do not fit
+    /// are left out.
+    pub(in crate::traffic) fn record_query(
+        &self,
+        visitor: u32,
+        network: Option<u64>,
+        path: &str,
+        query: &str,
+    ) {
+        let room = TARGET_BYTES.checked_sub(path.len() + 1);
+        let kept = room.and_then(|room| match query.get(..room) {
+            Some(first) if query.len() > room => Some(first.rsplit_once('&')?.0),
+            _ => Some(query).filter(|query| query.len() <= room),
+        });
+        let Some(kept) = kept else { return };
+        let mut bytes = [0; QUERY_SLOT_BYTES];
+        let mut length = 0;
+        for part in [
+            &network.unwrap_or(NO_NETWORK).to_le_bytes(),
+            path.as_bytes(),
+            b"?",
+            kept.as_bytes(),
+        ] {
+            if let Some(place) = bytes.get_mut(length..length + part.len()) {
+                place.copy_from_slice(part);
+            }
+            length += part.len();
+        }
+        let told = (length as u64) << LENGTH_AT | u64::from(visitor) << VISITOR_AT;
+        let content = bytes.get(..length).unwrap_or_default();
+        let write = |words: &Words<_>| {
+            words.write(content);
+        };
+        if let Some(ticket) = self.claim(told, write) {
+            self.settle(ticket, 0);
+        }
+    }
+
+    /// Empties the slots, and passes the visitor, network, path and query of each request.
+    pub(in crate::traffic) fn drain_queries(
+        &self,
+        mut take: impl FnMut(u32, Option<u64>, &str, &[u8]),
+    ) -> usize {
+        self.drain_all(|words, told| {
+            let [_, low, high, ..] = told.to_le_bytes();
+            let mut bytes = [0; QUERY_SLOT_BYTES];
+            let content = words.read(&mut bytes, u16::from_le_bytes([low, high]).into());
+            let visitor = u32::try_from(told >> VISITOR_AT).unwrap_or_default();
+            if let Some((network, target)) = content.split_first_chunk::<NETWORK_BYTES>()
+                && let Ok(target) = str::from_utf8(target)
+                && let Some((path, query)) = target.split_once('?')
+            {
+                let network = u64::from_le_bytes(*network);
+                take(
+                    visitor,
+                    (network != NO_NETWORK).then_some(network),
+                    path,
+                    query.as_bytes(),
+                );
+            }
         })
     }
 }

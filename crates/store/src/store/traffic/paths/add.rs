@@ -10,6 +10,7 @@ use super::{
             statement::{Statement, Step, Value},
         },
         TrafficSpan,
+        parameters::deletion_statement,
     },
     CountedPaths, PathCount, PathKey, PathOmissions, sql,
 };
@@ -30,6 +31,11 @@ impl TrafficSums<'_> {
             let values = [span.number().into(), span.start(now - kept).into()];
             for statement in [&sql::PRUNE, &sql::PRUNE_CUTS] {
                 self.db.execute(statement, &values).await?;
+            }
+            if span == TrafficSpan::Day {
+                let before = span.start(now - kept).into();
+                let values = [Value::Text(None), before];
+                self.db.execute(deletion_statement(), &values).await?;
             }
         }
         Ok(())
