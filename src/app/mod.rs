@@ -48,8 +48,8 @@ pub use server::Server;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use server::{
-    ClaimProver, Disparity, Excess, Handover, HandoverState, IndexNowResult, Parity, ParityPass,
-    Programs, PublishedFiles, Reloaded, RunResult, ServerSettings, SiteIndex, SiteRobotChanges,
+    ClaimProver, Disparity, Excess, Handover, HandoverState, Parity, ParityPass, Programs,
+    PublishedFiles, Reloaded, RunResult, ServerSettings, SiteIndex, SiteRobotChanges,
     SiteRobotRuns, SiteRobotSettings, active_robots_txt, alerts, assemble, enforcement, heaven_use,
     policy, reload, robots_txt, site_robots, sources, verification, wanted_origins,
 };

@@ -5,7 +5,6 @@ mod alerts;
 mod certificates;
 mod front;
 mod heaven;
-mod index_now;
 mod licensing;
 mod listeners;
 mod login;
@@ -19,7 +18,6 @@ mod upstream;
 pub use alerts::alerts;
 pub(crate) use front::front;
 pub(crate) use heaven::{heaven_settings, logs_in, open_to_question, site_url};
-pub(crate) use index_now::{index_now, indexed_site};
 pub(crate) use licensing::{license_url, licensing};
 pub(crate) use listeners::{
     check_listener, listen, listeners, local_address, operation_listener, plain_addresses,

@@ -4,10 +4,9 @@ use std::ffi::OsStr;
 
 use super::{
     AccessLogSection, AdminSection, CanonicalSection, CheckSection, DatabaseSection,
-    EnforcementSection, GeneralSection, GeoIpSection, HeavenSection, IndexNowSection, Key,
-    LicensingSection, LogSection, OperationSection, OtelSection, RobotsTxtSection, ServerSection,
-    SiteRobotSection, SuspectsSection, Tables, TrafficSection, TrapsSection, Value, VerifySection,
-    setting::Section,
+    EnforcementSection, GeneralSection, GeoIpSection, HeavenSection, Key, LicensingSection,
+    LogSection, OperationSection, OtelSection, RobotsTxtSection, ServerSection, SiteRobotSection,
+    SuspectsSection, Tables, TrafficSection, TrapsSection, Value, VerifySection, setting::Section,
 };
 
 macro_rules! settings {
@@ -62,8 +61,6 @@ settings! {
     heaven: HeavenSection,
     /// Settings of the `[canonical]` table.
     canonical: CanonicalSection,
-    /// Settings of the `[index_now]` table.
-    index_now: IndexNowSection,
     /// Settings of the `[robots_txt]` table: enforcement of robots.txt.
     enforcement: EnforcementSection,
     /// Settings of the `[robots_txt]` table: contents of robots.txt.

@@ -170,7 +170,7 @@ fn milliseconds(duration: Duration) -> i64 {
 }
 
 /// Prefixes of the settings that affect a run.
-const TABLES: [&str; 3] = ["site_robot.", "heaven.", "index_now."];
+const TABLES: [&str; 2] = ["site_robot.", "heaven."];
 
 /// A run to hand over to a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]

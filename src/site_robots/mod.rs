@@ -2,7 +2,6 @@
 
 mod handover;
 mod heaven_use;
-mod index_now;
 mod made;
 mod orders;
 mod own_hosts;

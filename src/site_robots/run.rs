@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::heaven::{HeavenError, PublishReport, publish};
-use crate::index_now::IndexNowResult;
 use crate::site_robot::{PublishConditions, PublishPermission, Summary};
 use crate::store::{Lease, LeaseError, Publication, RunState};
 
@@ -30,9 +29,6 @@ pub struct RunResult {
     /// The result of comparing heaven pages with their originals, if they were compared.
     #[serde(default)]
     pub parity: Option<ParityPass>,
-    /// The result of the IndexNow submission, if pages were submitted.
-    #[serde(default)]
-    pub index_now: Option<IndexNowResult>,
     /// The reason for the failure of `cmd-hook`, if it failed.
     pub hook_failure: Option<String>,
 }
@@ -193,7 +189,6 @@ impl SiteRobotRuns {
         let mut ran = RunResult {
             published: None,
             parity,
-            index_now: None,
             hook_failure: None,
             summary,
         };
@@ -206,7 +201,6 @@ impl SiteRobotRuns {
             tracing::warn!("cannot checkpoint the database after the run: {error}");
         }
         ran.published = published?.as_ref().map(files);
-        ran.index_now = self.announce_to_index_now(ran.summary.run_id).await;
         ran.hook_failure = self.start_hook(&ran.summary).await;
         Ok(ran)
     }

@@ -13,7 +13,6 @@ use crate::assembly::{form_login, heaven_settings, open_to_question, read_text, 
 use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection};
 use crate::filter::{Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
-use crate::index_now::Announcer;
 use crate::operations::DEFAULT_SITE;
 use crate::render::obstacle;
 use crate::site_robot::{
@@ -23,7 +22,6 @@ use crate::site_robot::{
 use crate::store::StoredRun;
 
 use super::{
-    index_now::announcer,
     own_hosts::OwnHosts,
     public_url::{PublicUrl, move_login},
     schedule::is_due,
@@ -54,8 +52,6 @@ pub struct SiteRobotSettings {
     pub(super) public: Option<PublicUrl>,
     /// Whether results are published even if they would otherwise be held for review.
     pub(super) accept: bool,
-    /// The IndexNow client that submits changed pages, if active.
-    pub(super) index_now: Option<Announcer>,
     /// The question about which visitors may read pages behind a login; `None` if `heaven.open_to`
     /// is set or no login is used.
     pub(super) question: Option<String>,
@@ -234,11 +230,6 @@ impl SiteRobotSettings {
         (own.render != Rendering::Never).then(|| own.browser.as_deref().unwrap_or(Path::new("")))
     }
 
-    /// Returns the IndexNow client for the site's pages, if active.
-    pub(crate) fn announcer(&self) -> Option<&Announcer> {
-        self.index_now.as_ref()
-    }
-
     fn of(
         loaded: &Loaded,
         site: &str,
@@ -265,7 +256,6 @@ impl SiteRobotSettings {
         let question = open_to_question(loaded, &settings);
         warnings.extend(login_warnings.into_iter().chain(question.clone()));
         warnings.extend(render_warning(&settings.site_robot));
-        let index_now = announcer(loaded, &settings, &heaven, &mut warnings)?;
         Ok(Some(Self {
             site: site.to_owned(),
             enumeration: filter(&conf.enumeration_filter)?,
@@ -281,7 +271,6 @@ impl SiteRobotSettings {
             public,
             heaven,
             accept: changes.accept,
-            index_now,
             question,
             configured: settings,
             only: only(loaded, changes)?,

@@ -91,7 +91,6 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("site_robot", &["filter", "document", "render", "spelling"]),
             ("heaven", &["document", "content_tree"]),
             ("licensing", &["document", "heaven"]),
-            ("index_now", &[]),
         ],
     ),
     (
@@ -165,7 +164,6 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "fetch",
                     "filter",
                     "heaven",
-                    "index_now",
                     "licensing",
                     "listen",
                     "origins",
@@ -187,7 +185,6 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "document",
                     "filter",
                     "heaven",
-                    "index_now",
                     "layer",
                     "listen",
                     "operations",

@@ -46,7 +46,6 @@ mod heaven_start;
 mod house;
 mod http2_frames;
 mod identify;
-mod index_now;
 mod instances;
 mod kinds;
 mod language;

@@ -16,7 +16,6 @@ mod descriptions;
 mod evidence;
 mod frontier;
 mod history;
-mod index_now;
 mod instances;
 mod live_rules;
 mod opening;

@@ -11,7 +11,6 @@ pub mod content_tree;
 pub mod document;
 pub mod filter;
 pub mod heaven;
-pub mod index_now;
 pub mod licensing;
 pub mod render;
 pub mod site_robot;

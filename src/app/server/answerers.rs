@@ -2,9 +2,8 @@
 
 use axum::http::{Request, header};
 
-use crate::assembly::{index_now, licensing};
+use crate::assembly::licensing;
 use crate::config::{ConfigErrors, Loaded};
-use crate::index_now::IndexNowKey;
 use crate::layer::{MarkdownPages as _, asks_for_markdown, is_navigation};
 use crate::licensing::Licensing;
 use crate::policy::{self, SharedRobotsFiles, Visitor, is_own_path};
@@ -25,7 +24,6 @@ pub(super) enum Answerer {
     Admin,
     Heaven,
     Trap,
-    IndexNow,
     Site,
 }
 
@@ -38,8 +36,6 @@ pub(super) struct Answerers {
     pub(super) admin: Option<String>,
     pub(super) heaven: Option<Heaven>,
     pub(super) traps: Option<TrapPages>,
-    /// The IndexNow key whose key file is served.
-    pub(super) index_now: Option<IndexNowKey>,
 }
 
 /// The parts of this program that answer requests to a site, for explanations of decisions.
@@ -64,7 +60,6 @@ impl Answerers {
             admin: services.admin.as_ref().map(|(path, _)| path.clone()),
             heaven,
             traps: None,
-            index_now: None,
         }
     }
 
@@ -89,10 +84,6 @@ impl Answerers {
         let is_trap = |traps: &TrapPages| traps.answer(request.method(), path).is_some();
         if self.traps.as_ref().is_some_and(is_trap) {
             return Answerer::Trap;
-        }
-        let is_key = |key: &IndexNowKey| key.answer(request.method(), path).is_some();
-        if self.index_now.as_ref().is_some_and(is_key) {
-            return Answerer::IndexNow;
         }
         match &self.heaven {
             Some(heaven) if heaven.contains(path) => Answerer::Heaven,
@@ -134,7 +125,6 @@ impl SiteAnswers {
             heaven: plan::heaven(loaded)?,
             // Trap paths depend on a seed in the database.
             traps: None,
-            index_now: index_now(loaded)?.and_then(|told| told.key),
         };
         Ok(Self::new(answerers))
     }
@@ -213,7 +203,6 @@ impl SiteAnswers {
             Answerer::Admin => "with its admin page",
             Answerer::Heaven => "with robot heaven",
             Answerer::Trap => "with a trap page",
-            Answerer::IndexNow => "with its IndexNow key file",
             Answerer::Site | Answerer::RobotsTxt => return None,
         };
         Some(format!("this program, {part}"))

@@ -37,7 +37,6 @@ pub(crate) use crate::assembly::configured_robots_txt;
 pub use crate::assembly::{
     active_robots_txt, alerts, enforcement, policy, robots_txt, sources, wanted_origins,
 };
-pub use crate::index_now::IndexNowResult;
 pub use crate::site_robots::{
     Disparity, Excess, Handover, HandoverState, Parity, ParityPass, Programs, PublishedFiles,
     RunResult, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,

@@ -13,12 +13,11 @@ use super::{
     table::{SiteHost, SiteMatch, SitePath, Table},
 };
 use crate::assembly::{
-    enforcement, finds_suspects, index_now, licensing, path_reading, policy, proxy, robots_txt,
+    enforcement, finds_suspects, licensing, path_reading, policy, proxy, robots_txt,
 };
 use crate::config::{
     CanonicalSection, ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable, Value,
 };
-use crate::index_now::AnnouncerSettings;
 use crate::licensing::Licensing;
 use crate::operations::DEFAULT_SITE;
 use crate::proxy::Proxy;
@@ -43,8 +42,6 @@ pub(super) struct SitePlan {
     pub(super) finds_suspects: bool,
     /// Whether the site has traps.
     pub(super) has_traps: bool,
-    /// Settings for IndexNow submissions, and the key to serve.
-    pub(super) index_now: Option<AnnouncerSettings>,
     /// The response header in which the upstream reports human visitors.
     pub(super) person_header: Option<HeaderName>,
     pub(super) hosts: Vec<SiteHost>,
@@ -217,7 +214,6 @@ impl SitePlan {
             detection: None,
             finds_suspects: finds_suspects(loaded),
             has_traps: settings.traps.active,
-            index_now: index_now(loaded)?,
             person_header: settings.suspects.person_header.clone(),
             hosts: Vec::new(),
             path: SitePath::default(),

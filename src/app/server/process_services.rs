@@ -15,7 +15,6 @@ use super::RobotDetection;
 use crate::bans::Bans;
 use crate::confirmation::ConfirmationKeys;
 use crate::fetch::is_public;
-use crate::index_now::{AnnouncerSettings, IndexNowKey};
 use crate::listen::{ClientAddr, PeerTable, RequestContext};
 use crate::observe::Observer;
 use crate::policy::is_own_path;
@@ -125,7 +124,7 @@ pub(super) struct KnownVisitors {
     pub(super) marks: Marks,
     /// Clients that requested robots.txt on sites with traps.
     pub(super) readers: Marks,
-    /// The seed for traps and keys; `None` if the seed could not be read from the database.
+    /// The seed for traps and probes; `None` if the seed could not be read from the database.
     seed: Option<[u64; 2]>,
 }
 
@@ -151,17 +150,6 @@ impl KnownVisitors {
         let (store, tasks) = (robots.store().clone(), robots.tasks().clone());
         Probes::new(self.seed, store, robots.clock().clone(), tasks)
     }
-
-    /// Returns the IndexNow key of a site, if submissions are active.
-    pub(super) fn index_now_key(
-        &self,
-        told: Option<AnnouncerSettings>,
-        site: &str,
-    ) -> Option<IndexNowKey> {
-        let seed = self.seed;
-        let made = || Some(IndexNowKey::from_seed(seed?, site));
-        told?.key.or_else(made)
-    }
 }
 
 async fn seed(store: &Store) -> Option<[u64; 2]> {
@@ -170,7 +158,7 @@ async fn seed(store: &Store) -> Option<[u64; 2]> {
     // Traps whose seed differs from the seed of the links in the site's pages would catch no
     // robots.
     seed.inspect_err(
-        |error| warn!(%error, "cannot read the seed from the database, so traps and IndexNow are disabled until the next start: {error}"),
+        |error| warn!(%error, "cannot read the seed from the database, so traps are disabled until the next start: {error}"),
     )
     .ok()
 }

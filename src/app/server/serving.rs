@@ -186,7 +186,6 @@ impl ServedSite {
         robots_txt.set_disallowed_paths(paths.clone());
         let mut answerers = Answerers::new(services, robots_txt, plan.licensing, heaven);
         answerers.traps = traps;
-        answerers.index_now = (services.visitors).index_now_key(plan.index_now, &plan.about.name);
         let behind = SiteRouter::new(Parts {
             answerers: answerers.clone(),
             target: plan.target.clone(),

@@ -89,13 +89,6 @@ impl SiteRouter {
                     return SiteFuture::ready(answer.map(ServerBody::from_text));
                 }
             }
-            Answerer::IndexNow => {
-                let key = parts.answerers.index_now.as_ref();
-                let path = request.uri().path();
-                if let Some(answer) = key.and_then(|key| key.answer(request.method(), path)) {
-                    return SiteFuture::ready(answer.map(ServerBody::from_text));
-                }
-            }
             // Process-wide endpoints have answered before a site was selected.
             Answerer::Admin | Answerer::Site => {}
         }

@@ -7,7 +7,7 @@ use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
 use crate::clock::Clock;
 use crate::operations::rfc3339;
 use crate::render::{RenderLimits, Renderer, obstacle};
-use crate::store::{RunCommand, Store, StoreError, StoredRun};
+use crate::store::{RunCommand, Store, StoredRun};
 
 /// The maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
@@ -36,7 +36,6 @@ pub(super) async fn site_robot_checks(subject: &Subject<'_>, offline: bool) -> V
         let warnings = robot.warnings().iter();
         checks.extend(warnings.map(|text| Check::warning(&site.label("site robot"), text.clone())));
         checks.extend(rendering(&site, robot).await);
-        checks.extend(index_now_checks(&site, robot, subject.store.as_ref(), offline).await);
         if !offline {
             checks.extend(starting_points(&site, robot, subject.store.as_ref()).await);
         }
@@ -195,56 +194,4 @@ fn starting_point_check(name: &str, url: &str, status: u16, location: Option<&st
             format!("{url} returned status {status}: a run cannot start from this URL"),
         ),
     }
-}
-
-/// Checks the most recent IndexNow submission, and that search engines can find the key file.
-pub(super) async fn index_now_checks(
-    site: &ServedSite,
-    robot: &SiteRobotSettings,
-    store: Option<&Store>,
-    offline: bool,
-) -> Vec<Check> {
-    let name = site.label("IndexNow");
-    let (Some(announcer), Some(store)) = (robot.announcer(), store) else {
-        return Vec::new();
-    };
-    let mut checks = Vec::new();
-    checks.push(match last(store, site.name()).await {
-        Ok((text, None)) => Check::new(&*name, Ok(text)),
-        Ok((text, Some(failure))) => Check::warning(&name, format!("{text}: {failure}")),
-        Err(error) => Check::new(&*name, Err(error.to_string())),
-    });
-    if !offline {
-        let key = announcer.key(store, site.name()).await;
-        checks.push(match key {
-            Ok(key) => match announcer.key_file_error(&key).await {
-                None => Check::new(&*name, Ok("the key file is available".to_owned())),
-                Some(fault) => {
-                    let advice =
-                        "search engines will reject submissions: let robot-detection serve the key file";
-                    Check::warning(&name, format!("{fault}; {advice}"))
-                }
-            },
-            Err(error) => Check::new(&*name, Err(error.to_string())),
-        });
-    }
-    checks
-}
-
-/// Returns a summary of the most recent IndexNow submission, and the reason if it failed.
-async fn last(store: &Store, site: &str) -> Result<(String, Option<String>), StoreError> {
-    let waiting = store.index_now().queued_count(site).await?;
-    let Some(state) = store.index_now().state(site).await? else {
-        let text = "nothing has been submitted yet: changed URLs are submitted at the end of a run";
-        return Ok((text.to_owned(), None));
-    };
-    let (taken, told) = (state.taken, rfc3339(state.told_ms));
-    let text = format!("{taken} URLs accepted at {told}, {waiting} waiting");
-    Ok(match state.failure {
-        None => (text, None),
-        Some(failure) => {
-            let next = rfc3339(state.next_ms);
-            (format!("{text} until a run after {next}"), Some(failure))
-        }
-    })
 }

@@ -310,13 +310,6 @@ pub(in crate::cli) fn print_problems(ran: &RunResult) {
             ));
         }
     }
-    let told = ran.index_now.as_ref();
-    if let Some(failure) = told.and_then(|told| told.failure.as_ref()) {
-        let failure = output::clean(failure);
-        output::note(&format!(
-            "warning: the IndexNow submission failed: {failure}"
-        ));
-    }
     if ran.summary.missing > 0 {
         output::note(&format!(
             "warning: for {} of {} heaven pages, the original page did not respond; these heaven pages are kept until the originals are known to be \
@@ -360,12 +353,6 @@ pub(in crate::cli) fn print(
         output::line(&format!(
             "heaven: {} pages; {} files written, {} unchanged",
             published.pages, published.written, published.unchanged,
-        ))?;
-    }
-    if let Some(told) = &ran.index_now {
-        output::line(&format!(
-            "IndexNow: {} URLs submitted, {} waiting",
-            told.taken, told.waiting
         ))?;
     }
     if !matches!(heaven, HeavenUse::Published(_)) {
@@ -415,7 +402,6 @@ pub(in crate::cli) fn object(ran: &RunResult, reasons: &[Reason], heaven: &Heave
         })),
         "heaven_source": heaven.as_str(),
         "parity": ran.parity,
-        "index_now": ran.index_now,
         "hook_failure": ran.hook_failure,
         "held": summary.held,
         "missing": summary.missing,

@@ -14,9 +14,8 @@ pub use operation::{
 pub use site::{
     CanonicalKeys, CanonicalSection, DatabaseKeys, DatabaseSection, EnforcementKeys,
     EnforcementSection, GeneralKeys, GeneralSection, GeoIpKeys, GeoIpSection, HeavenKeys,
-    HeavenSection, IndexNowKeys, IndexNowSection, LicensingKeys, LicensingSection, RobotsTxtKeys,
-    RobotsTxtSection, SuspectsKeys, SuspectsSection, TrapsKeys, TrapsSection, VerifyKeys,
-    VerifySection,
+    HeavenSection, LicensingKeys, LicensingSection, RobotsTxtKeys, RobotsTxtSection, SuspectsKeys,
+    SuspectsSection, TrapsKeys, TrapsSection, VerifyKeys, VerifySection,
 };
 pub use site_robot::{SiteRobotKeys, SiteRobotSection};
 

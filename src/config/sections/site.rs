@@ -67,22 +67,6 @@ section! {
 }
 
 section! {
-    /// Settings for submitting changed pages to search engines through IndexNow.
-    pub struct IndexNowSection, IndexNowKeys = "index_now." @site;
-    /// Whether pages that a site robot run finds to be new, changed or deleted are submitted to
-    /// search engines through IndexNow; only public pages that need no login are submitted
-    active: bool = "false";
-    /// IndexNow key of the site (8 to 128 letters, digits and dashes), served at /KEY.txt; empty: a
-    /// key is generated and stored in the database
-    key: String;
-    /// IndexNow URL to submit pages to; submissions are shared with all participating search
-    /// engines
-    endpoint: String = "https://api.indexnow.org/indexnow";
-    /// Whether the IndexNow URL may resolve to a private or local address
-    private: bool = "false";
-}
-
-section! {
     /// Settings for publishing the terms of each `[[license]]` table.
     pub struct LicensingSection, LicensingKeys = "licensing." @site;
     /// Path of the RSL document that contains the terms of [[license]], such as /license.xml;

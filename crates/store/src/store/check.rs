@@ -2,9 +2,9 @@
 
 use super::{
     Store, StoreError, address_ranges, admin, alerts, audit, bans, canonicals, changes,
-    descriptions, error::Engine, evidence, frontier, index_now, instances, leases, link,
-    live_rules, logins, orders, pace, probes, process_lock, publications, refreshes, replace,
-    robots, secrets, statement::Statement, suspects, traffic,
+    descriptions, error::Engine, evidence, frontier, instances, leases, link, live_rules, logins,
+    orders, pace, probes, process_lock, publications, refreshes, replace, robots, secrets,
+    statement::Statement, suspects, traffic,
 };
 
 impl Store {
@@ -35,7 +35,6 @@ fn every_statement(engine: Engine) -> Vec<Statement> {
         descriptions::sql::FIXED,
         evidence::sql::FIXED,
         frontier::sql::FIXED,
-        index_now::FIXED,
         instances::FIXED,
         leases::FIXED,
         link::FIXED,

@@ -19,6 +19,10 @@ const SQLITE: Files = &[
         include_str!("../../migrations/sqlite/20261207100000_schema.sql"),
     ),
     (
+        "20261208100000_index_now",
+        include_str!("../../migrations/sqlite/20261208100000_index_now.sql"),
+    ),
+    (
         "20261208110000_traffic_parameters",
         include_str!("../../migrations/sqlite/20261208110000_traffic_parameters.sql"),
     ),
@@ -27,6 +31,10 @@ const POSTGRES: Files = &[
     (
         "20261207100000_schema",
         include_str!("../../migrations/postgres/20261207100000_schema.sql"),
+    ),
+    (
+        "20261208100000_index_now",
+        include_str!("../../migrations/postgres/20261208100000_index_now.sql"),
     ),
     (
         "20261208110000_traffic_parameters",

@@ -59,7 +59,6 @@ mod descriptions;
 mod error;
 mod evidence;
 mod frontier;
-mod index_now;
 mod instances;
 mod leases;
 mod link;
@@ -111,7 +110,6 @@ pub use frontier::{
     KnownUrl, NextVisit, OpenUrls, PageRecord, RecordSummary, RobotsTxtCopy, RunCommand, RunCounts,
     RunKey, RunState, StoredRun,
 };
-pub use index_now::{IndexNow, IndexNowState};
 pub use instances::{Instances, StoredInstance};
 pub use leases::{Lease, LeaseError, LeaseHolder, Leases};
 pub use link::AvailabilityChange;
