@@ -1,12 +1,11 @@
 //! The audit log.
 
-use robot_detection::store::{AuditEntry, LastChanges};
+use robot_detection::store::AuditEntry;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
     changes_are_listed_newest_first,
-    changes_that_affect_traffic_are_listed_and_counted,
     entries_are_stored_as_text_of_limited_length,
 }
 
@@ -24,27 +23,6 @@ async fn changes_are_listed_newest_first(database: TestDatabase) {
     assert_eq!(times, [4, 3]);
     assert_eq!(told[0], entry(4, "rule-added"));
     assert_eq!(store.audit().list(6..9, 10).await.unwrap(), []);
-}
-
-async fn changes_that_affect_traffic_are_listed_and_counted(database: TestDatabase) {
-    let store = database.store().await;
-    for (at_ms, event) in [
-        (1, "reloaded"),
-        (2, "login"),
-        (3, "rule-added"),
-        (4, "paused"),
-        (5, "token-made"),
-        (6, "reload-failed"),
-    ] {
-        store.audit().record(&entry(at_ms, event)).await.unwrap();
-    }
-    let told = store.audit().traffic_changes(1..9, 2).await.unwrap();
-    assert_eq!(told.entries, [entry(4, "paused"), entry(3, "rule-added")]);
-    assert_eq!(told.total, 3);
-    assert_eq!(
-        store.audit().traffic_changes(5..9, 2).await.unwrap(),
-        LastChanges::default()
-    );
 }
 
 async fn entries_are_stored_as_text_of_limited_length(database: TestDatabase) {

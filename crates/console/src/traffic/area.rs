@@ -8,7 +8,7 @@ use crate::TimeZone;
 use robot_detection_traffic::summary::Count;
 use robot_detection_traffic::traffic::{Line, TimeSteps};
 
-use super::{marks::ChangeMarks, number::abbreviate};
+use super::number::abbreviate;
 
 /// The width of the drawing in SVG units.
 const WIDTH: u64 = 760;
@@ -44,8 +44,6 @@ pub(crate) struct AreaChart {
     pub(crate) rows: Vec<StepView>,
     /// Description of the chart in one sentence.
     pub(crate) words: String,
-    /// Configuration changes during the period of the chart.
-    pub(crate) changes: ChangeMarks,
 }
 
 #[derive(Clone, Debug)]
@@ -165,31 +163,13 @@ impl AreaChart {
             words: words(layers, &times, most),
             rows: rows.collect(),
             layers: views,
-            changes: ChangeMarks::default(),
         }
-    }
-
-    /// Adds marks for configuration changes to the time axis.
-    pub(super) fn with_marks(self, changes: ChangeMarks) -> Self {
-        Self { changes, ..self }
     }
 
     /// Returns `true` if there is no data to draw.
     pub(crate) fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }
-}
-
-/// Returns the position of a time on the axis; a time outside the period is at an end of the axis.
-pub(super) fn x_position(at_ms: i64, course: &TimeSteps) -> u64 {
-    let last = i64::try_from(course.steps).unwrap_or(i64::MAX) - 1;
-    let length = course
-        .step
-        .saturating_mul(last.max(1))
-        .saturating_mul(MINUTE_MS);
-    let after = at_ms.saturating_sub(course.began.saturating_mul(MINUTE_MS));
-    let [after, length] = [after, length].map(|ms| u64::try_from(ms).unwrap_or_default());
-    LEFT + scaled(after, length, WIDTH - LEFT - RIGHT)
 }
 
 fn words(layers: &[(Named, Vec<u64>, u64)], times: &[String], most: u64) -> String {

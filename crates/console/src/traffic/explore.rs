@@ -22,7 +22,6 @@ use super::{
     bar::BarView,
     change::ChangeView,
     loaded::Traffic,
-    marks::ChangeMarks,
     number::{FigureView, percent},
     question::parse_grouping,
 };
@@ -77,7 +76,6 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let by = parse_grouping(&params.by, By::ALL)?.unwrap_or(By::Robot);
     let traffic = Traffic::load(&state, &params).await?;
-    let changes = ChangeMarks::load(&state, &traffic).await?;
     let detector = state.operations().detector.load();
     let known = KnownRobots::new(&detector);
     let figures = traffic.figures(&known);
@@ -94,7 +92,7 @@ pub(crate) async fn show(
         total: FigureView::requests(all.hits, String::new()),
         bytes: FigureView::bytes(all.bytes),
         change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
-        chart: chart(&traffic, &figures, by).with_marks(changes),
+        chart: chart(&traffic, &figures, by),
         by: by.as_str(),
         table: table(&traffic, &known, &figures, before.as_ref(), by),
         groupings: By::ALL.iter().map(grouping).collect(),

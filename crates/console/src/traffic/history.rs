@@ -10,7 +10,6 @@ use super::{
     TrafficParams,
     area::{AreaChart, Named},
     loaded::Traffic,
-    marks::ChangeMarks,
     question::TrafficQuestion,
 };
 
@@ -102,7 +101,6 @@ impl History {
         let question = TrafficQuestion::parse(params, state.admin().time_zone)?;
         // Names are not checked, so the page shows no requests for an unknown name.
         let traffic = Traffic::read(state, question, None).await?;
-        let changes = ChangeMarks::load(state, &traffic).await?;
         let detector = state.operations().detector.load();
         let figures = traffic.figures(&KnownRobots::new(&detector));
         let course = traffic.time_steps();
@@ -113,7 +111,7 @@ impl History {
             Named { name: word, link }
         });
         Ok(Self {
-            chart: chart.with_marks(changes),
+            chart,
             link: traffic.question.link("traffic", &[("by", layers.by)]),
             by: layers.by,
         })

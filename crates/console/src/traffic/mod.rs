@@ -10,7 +10,6 @@ mod explore;
 mod history;
 mod json;
 mod loaded;
-mod marks;
 mod missing;
 mod now;
 mod number;

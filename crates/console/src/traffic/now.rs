@@ -26,7 +26,6 @@ use super::{
     change::ChangeView,
     explore::{RowView, rows},
     loaded::Traffic,
-    marks::ChangeMarks,
     number::{FigureView, percent},
     question::parse_grouping,
     sentences::{Sentence, sentences},
@@ -101,7 +100,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let of = SelectedSite::new(&state, &params.site, None);
     let sources = sources::load(&state).await?;
-    let traffic = match load(&state, &params).await {
+    let traffic = match Traffic::load(&state, &params).await {
         Ok(loaded) => Some(loaded),
         // The page must report the database outage instead of failing because traffic figures are
         // missing.
@@ -115,11 +114,7 @@ pub(crate) async fn show(
     let asked = parse_grouping(&params.by, STACKED)?.unwrap_or(By::Purpose);
     let detector = state.operations().detector.load();
     Ok(html(&NowPage {
-        now: traffic.map(|(traffic, changes)| {
-            let mut now = NowView::new(&traffic, asked, needs, &state, &detector);
-            now.chart = now.chart.with_marks(changes);
-            now
-        }),
+        now: traffic.map(|traffic| NowView::new(&traffic, asked, needs, &state, &detector)),
         filtering: of.map_or_else(
             || FilteringView::new("", &state.operations().policy.load()),
             |of| FilteringView::new(&of.name, &of.policy.load()),
@@ -146,15 +141,6 @@ pub(crate) async fn top(
     } else {
         Ok(page.location.see_other("overview"))
     }
-}
-
-async fn load(
-    state: &AdminState,
-    params: &TrafficParams,
-) -> Result<(Traffic, ChangeMarks), Problem> {
-    let traffic = Traffic::load(state, params).await?;
-    let changes = ChangeMarks::load(state, &traffic).await?;
-    Ok((traffic, changes))
 }
 
 fn first_front(state: &AdminState) -> Option<String> {

@@ -11,7 +11,6 @@ use super::{
     change::ChangeView,
     explore::{TableView, chart, table},
     loaded::Traffic,
-    marks::ChangeMarks,
     number::FigureView,
     question::{invalid, parse_grouping},
     robots_page::seen,
@@ -48,7 +47,6 @@ impl RobotTraffic {
         refuse_others(params, id)?;
         let stacked = parse_grouping(&params.by, STACKED)?.unwrap_or(By::Decision);
         let traffic = Traffic::load_for_robot(state, params, id).await?;
-        let changes = ChangeMarks::load(state, &traffic).await?;
         let detector = state.operations().detector.load();
         let known = KnownRobots::new(&detector);
         let figures = traffic.figures(&known);
@@ -69,7 +67,7 @@ impl RobotTraffic {
             change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
             seen,
             seen_exact,
-            chart: chart(&traffic, &figures, stacked).with_marks(changes),
+            chart: chart(&traffic, &figures, stacked),
             by: stacked.as_str(),
             stacks: STACKED
                 .iter()

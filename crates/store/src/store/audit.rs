@@ -10,15 +10,6 @@ const MAX_ENTRIES: i64 = 10_000;
 /// The maximum length of a stored text in characters; names may come from untrusted sources.
 const MAX_CHARS: usize = 500;
 
-/// The most recent audit log entries in a time range.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct LastChanges {
-    /// The audit log entries, newest first; there may be fewer than `total`.
-    pub entries: Vec<AuditEntry>,
-    /// The total number of entries in the time range.
-    pub total: u64,
-}
-
 columns! {
     /// An audit log entry, which records a change.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -36,20 +27,6 @@ columns! {
     }
 }
 
-columns! {
-    #[derive(Debug)]
-    struct CountedEntry {
-        entry: AuditEntry,
-        total: u64,
-    }
-}
-
-macro_rules! audit_columns {
-    () => {
-        "at_ms, actor, event, subject, detail, COUNT(*) OVER () AS total"
-    };
-}
-
 statements! {
     ADD_AUDIT = "record a change in the audit log",
         "INSERT INTO audit_log (at_ms, actor, event, subject, detail) VALUES ($1, $2, $3, $4, $5) \
@@ -57,14 +34,8 @@ statements! {
     PRUNE_AUDIT = "remove old audit log entries",
         "DELETE FROM audit_log WHERE entry_id <= $1";
     AUDIT = "read the audit log",
-        concat!("SELECT ", audit_columns!(), " FROM audit_log \
-         WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3");
-    // Logins and tokens do not affect responses to visitors.
-    TRAFFIC_CHANGES = "read the audit log entries that may affect traffic",
-        concat!("SELECT ", audit_columns!(), " FROM audit_log \
-         WHERE at_ms >= $1 AND at_ms < $2 AND event IN ('rule-added', 'rule-removed', \
-         'rule-restored', 'paused', 'resumed', 'reloaded', 'refresh-started', 'refresh-accepted', \
-         'robot-added', 'robot-removed') ORDER BY at_ms DESC, entry_id DESC LIMIT $3");
+        "SELECT at_ms, actor, event, subject, detail FROM audit_log \
+         WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3";
 }
 
 handle! {
@@ -97,27 +68,6 @@ impl Audit<'_> {
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let values = [times_ms.start.into(), times_ms.end.into(), limit.into()];
         self.db.rows(&AUDIT, &values).await
-    }
-
-    /// Returns the most recent changes that may affect traffic: rules, pauses, configuration and
-    /// robots.
-    ///
-    /// Logins, passwords, sessions, tokens and failed reloads are omitted.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the query fails.
-    pub async fn traffic_changes(
-        self,
-        times_ms: Range<i64>,
-        limit: u64,
-    ) -> Result<LastChanges, StoreError> {
-        let values = [times_ms.start.into(), times_ms.end.into(), limit.into()];
-        let rows: Vec<CountedEntry> = self.db.rows(&TRAFFIC_CHANGES, &values).await?;
-        Ok(LastChanges {
-            total: rows.first().map_or(0, |row| row.total),
-            entries: rows.into_iter().map(|row| row.entry).collect(),
-        })
     }
 }
 

@@ -92,7 +92,7 @@ mod transaction;
 pub use address_ranges::{Ranges, StoredRanges};
 pub use admin::{Access, AdminToken, StoredSession, TokenScope};
 pub use alerts::{AlertAttempt, AlertState, Alerts};
-pub use audit::{Audit, AuditEntry, LastChanges};
+pub use audit::{Audit, AuditEntry};
 pub use bans::{Ban, Bans};
 pub use canonicals::{Canonicals, LearnedCanonical, MAX_CANONICALS};
 pub use descriptions::{
