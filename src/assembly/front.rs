@@ -73,7 +73,7 @@ pub(crate) fn front<'t>(
         unjudged: unjudged.collect(),
         client_header: client_header.map(|name| name.as_str().to_owned()),
         given: RuleHeader::from_names(given),
-        check: place(check, "check.listen")?,
+        check: place(check)?,
         token,
         own: own(settings)?,
         sites: all,
@@ -149,20 +149,16 @@ fn own(settings: &Settings) -> Result<Place, PlaceError> {
         .listen
         .iter()
         .chain(plain.map(|listener| &listener.listen));
-    let is_named = |addr: &&ListenAddr| !matches!(addr, ListenAddr::Systemd(_));
-    let addr = addrs.find(is_named).ok_or_else(|| {
+    let addr = addrs.next().ok_or_else(|| {
         let text = "the proxy cannot reach a listener of robot-detection: set server.listen to an address or unix:PATH";
         PlaceError(text.to_owned())
     })?;
-    place(addr, "server.listen")
+    place(addr)
 }
 
-fn place(addr: &ListenAddr, key: &str) -> Result<Place, PlaceError> {
+fn place(addr: &ListenAddr) -> Result<Place, PlaceError> {
     match addr {
         ListenAddr::Tcp(addr) => Place::parse(&format!("http://{}", local_address(*addr))),
         ListenAddr::Unix(path) => Place::parse(&format!("unix:{}", path.display())),
-        _ => Err(PlaceError(format!(
-            "{key} is a socket of the service manager with an unknown address: set it as unix:PATH or an address"
-        ))),
     }
 }

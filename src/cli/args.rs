@@ -18,7 +18,7 @@ pub(super) const READERS: [&str; 3] = ["all", "robots", "verified"];
     after_help = "Example: robot-detection serve --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
 )]
 pub(super) struct ServeArgs {
-    /// Addresses to listen on: IP:PORT, unix:PATH or systemd [default: 127.0.0.1:8080]
+    /// Addresses to listen on: IP:PORT or unix:PATH [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
     /// Upstream server to proxy requests to; may be repeated [default: a demonstration site]

@@ -56,7 +56,6 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::app::BuildError;
 use crate::config::ConfigErrors;
-use crate::listen::inherit_sockets;
 use crate::operations::Refusal;
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -199,11 +198,6 @@ pub fn command() -> clap::Command {
 }
 
 fn run(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
-    if let Command::Serve(_) = command {
-        // Called before threads are started, because it removes environment variables, which is
-        // unsafe while other threads read them.
-        inherit_sockets();
-    }
     match command {
         // The following commands need no runtime, or build another kind of runtime.
         Command::ApacheMap(args) => apache_map::run(cli, args),

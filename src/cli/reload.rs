@@ -6,16 +6,16 @@ use std::{
 };
 
 use anyhow::Context as _;
+use sd_notify::NotifyState;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{Interval, MissedTickBehavior, interval},
 };
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use crate::app::{self, RobotDetection};
 use crate::config::{Includes, Loaded};
-use crate::listen::{ServiceState, notify_service_manager};
 use crate::observe::Observer;
 use crate::operations::{ReloadFailure, ReloadOutcome, Reloads};
 use crate::store::AuditEntry;
@@ -105,9 +105,9 @@ impl Supervisor {
             };
             match by {
                 Some(by) => {
-                    notify_service_manager(ServiceState::Reloading);
+                    notify_service_manager(NotifyState::Reloading);
                     let outcome = self.reload(by);
-                    notify_service_manager(ServiceState::Ready);
+                    notify_service_manager(NotifyState::Ready);
                     // Reloads requested on the admin page are recorded there.
                     if !Reloads::OF_ADMINISTRATORS.contains(&by) {
                         self.record(&outcome).await;
@@ -116,7 +116,7 @@ impl Supervisor {
                 // At the second signal the server stops without draining connections.
                 None if stop.is_cancelled() => return,
                 None => {
-                    notify_service_manager(ServiceState::Stopping);
+                    notify_service_manager(NotifyState::Stopping);
                     info!(
                         "shutting down after active requests have finished; send a second signal to stop immediately"
                     );
@@ -198,6 +198,18 @@ impl Supervisor {
         if let Err(error) = recorded {
             warn!(%error, "cannot record the reload in the audit log: {error}");
         }
+    }
+}
+
+/// Notifies the service manager (`NOTIFY_SOCKET`), if there is one, of the state of this process.
+pub(super) fn notify_service_manager(state: NotifyState<'_>) {
+    let told = match state {
+        NotifyState::Reloading => NotifyState::monotonic_usec_now()
+            .and_then(|now| sd_notify::notify(&[NotifyState::Reloading, now])),
+        state => sd_notify::notify(&[state]),
+    };
+    if let Err(error) = told {
+        debug!(%error, "could not notify the service manager: {error}");
     }
 }
 

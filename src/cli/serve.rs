@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use sd_notify::NotifyState;
 use serde_json::json;
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +17,7 @@ use tracing::{error, info, warn};
 use crate::app::{self, BuildError, FirstPassword, RobotDetection, Server, ServerSettings};
 use crate::clock::Clock;
 use crate::config::{GeneralSection, Loaded, Settings, wants_colours};
-use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
+use crate::listen::{ListenAddr, OpenFileLimit};
 use crate::operations::rfc3339;
 use crate::store::DatabaseOutage;
 use crate::telemetry::{LogFormat, start_log};
@@ -27,7 +28,7 @@ use super::{
     context,
     every_error::every_error,
     output,
-    reload::{FileWatch, Supervisor},
+    reload::{FileWatch, Supervisor, notify_service_manager},
     serve_settings::{has_site, is_alone, load, warn_unknown_words},
 };
 
@@ -82,7 +83,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     }
     // The addresses are bound: visitors may already connect, and wait until connections are
     // accepted.
-    notify_service_manager(ServiceState::Ready);
+    notify_service_manager(NotifyState::Ready);
     tokio::select! {
         () = server.run(&robots, stop.clone()) => {}
         () = supervisor.run(stop) => info!("stopping immediately"),
@@ -253,7 +254,7 @@ fn admin_page(server: &Server, path: &str) -> String {
             let scheme = if listener.is_tls() { "https" } else { "http" };
             format!("{scheme}://{}/{path}/", reachable(*addr))
         }
-        other => format!("/{path}/ at {other}"),
+        addr @ ListenAddr::Unix(_) => format!("/{path}/ at {addr}"),
     }
 }
 

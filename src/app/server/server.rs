@@ -133,7 +133,7 @@ impl ServerSettings {
         let mut addrs = self.listens.visitors.iter().map(|listen| &listen.addr);
         let tcp = addrs.find_map(|addr| match addr {
             ListenAddr::Tcp(addr) => Some(*addr),
-            _ => None,
+            ListenAddr::Unix(_) => None,
         });
         tcp.unwrap_or_else(no_addr)
     }

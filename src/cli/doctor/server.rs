@@ -50,10 +50,6 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for (name, addr, bound) in server.try_listeners().await {
         let result = match bound {
-            // The service manager passes the socket only to `serve`.
-            _ if matches!(addr, ListenAddr::Systemd(_)) => {
-                Ok("the service manager passes the socket at startup".to_owned())
-            }
             Ok(_) => Ok(format!("{addr} is free")),
             Err(_) if running.as_ref().is_some_and(|it| it.listens_at(addr)) => {
                 Ok(format!("robot-detection already serves on {addr}"))

@@ -120,8 +120,7 @@ section! {
 section! {
     /// Settings for listeners, upstream servers, and limits.
     pub struct ServerSection, ServerKeys = "server." @process;
-    /// Addresses to listen on: IP:PORT, unix:PATH, systemd or systemd:NAME; for TLS or the PROXY
-    /// protocol, use [[listener]]
+    /// Addresses to listen on: IP:PORT or unix:PATH; for TLS or the PROXY protocol, use [[listener]]
     listen: Vec<ListenAddr> = "127.0.0.1:8080";
     /// Number of worker threads; 0: one per processor
     workers: usize = "0", 0..=1_024;

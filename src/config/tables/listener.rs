@@ -33,7 +33,7 @@ table! {
     #[derive(PartialEq)]
     pub struct ListenerSettings, ListenerKeys = "listener" with acme_table: AcmeTable
         needs "a [[listener]] needs an address, such as listen = \"0.0.0.0:443\"";
-    /// Address to listen on: IP:PORT, unix:PATH, systemd or systemd:NAME
+    /// Address to listen on: IP:PORT or unix:PATH
     listen: ListenAddr;
     /// Whether connections use TLS; default: true if acme is set
     tls: Option<bool>;

@@ -3,11 +3,8 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
-    os::{
-        fd::OwnedFd,
-        unix::net::{UnixDatagram, UnixStream},
-    },
+    net::{SocketAddr, TcpStream},
+    os::unix::net::{UnixDatagram, UnixStream},
     path::Path,
     process::{Child, Command, Stdio},
 };
@@ -244,23 +241,8 @@ fn invalid_listeners_are_reported_with_their_place() {
     }
 }
 
-/// Starts with an inherited socket, as a service manager does.
-fn activated(directory: &Path, text: &str, socket: impl Into<OwnedFd>, names: &str) -> Command {
-    let program = configured(directory, text);
-    let mut command = Command::new("sh");
-    let script = "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" --config robot-detection.toml serve --demo";
-    command
-        .args(["-c", script])
-        .arg(program.get_program())
-        .env("LISTEN_FDNAMES", names)
-        .current_dir(directory)
-        .stdin(Stdio::from(socket.into()))
-        .stderr(fs::File::create(directory.join("stderr.log")).unwrap());
-    command
-}
-
 #[test]
-fn the_service_managers_socket_is_served_and_the_state_is_reported_to_it() {
+fn the_state_is_reported_to_the_service_manager() {
     let directory = directory();
     let states = UnixDatagram::bind(directory.path().join("notify")).unwrap();
     states.set_read_timeout(Some(DEADLINE)).unwrap();
@@ -269,50 +251,10 @@ fn the_service_managers_socket_is_served_and_the_state_is_reported_to_it() {
         let len = states.recv(&mut bytes).unwrap();
         String::from_utf8_lossy(&bytes[..len]).into_owned()
     };
-    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = socket.local_addr().unwrap();
-    let mut command = activated(
-        directory.path(),
-        "[server]\nlisten = 'systemd:web'",
-        socket,
-        "web",
-    );
+    let mut command = configured(directory.path(), "[server]\nlisten = '127.0.0.1:0'");
     command.env("NOTIFY_SOCKET", directory.path().join("notify"));
-    let (mut program, urls) = Program::start(&mut command, 1);
-    assert_eq!(urls, [format!("http://{addr}/")]);
-    assert!(get(tcp(&urls[0])).starts_with("HTTP/1.1 404"));
+    let (mut program, _) = Program::start(&mut command, 1);
     assert_eq!(state(), "READY=1\n");
     program.terminate();
     assert_eq!(state(), "STOPPING=1\n");
-}
-
-#[test]
-fn a_unix_socket_of_the_service_manager_is_served_and_not_removed() {
-    let directory = directory();
-    let path = directory.path().join("activated.sock");
-    let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
-    let mut command = activated(directory.path(), "[server]\nlisten = 'systemd'", socket, "");
-    let (mut program, _) = Program::start(&mut command, 1);
-    assert!(get(UnixStream::connect(&path).unwrap()).starts_with("HTTP/1.1 404"));
-    program.terminate();
-    assert!(path.exists());
-}
-
-#[test]
-fn a_missing_socket_is_reported() {
-    let directory = directory();
-    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
-    let listen = "[server]\nlisten = 'systemd:web'";
-    let mut command = activated(directory.path(), listen, socket, "other");
-    assert!(!command.stdout(Stdio::null()).status().unwrap().success());
-    let told = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
-    let expected = "no unused socket named \"web\": passed sockets: other";
-    assert!(told.contains(expected), "{told}");
-    configured(directory.path(), listen);
-    let output = run(directory.path(), &DEMONSTRATION);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        told.contains("start this program with a .socket unit"),
-        "{told}"
-    );
 }

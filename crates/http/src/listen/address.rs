@@ -2,25 +2,18 @@ use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
 /// An address on which a listener accepts connections.
 ///
-/// The text format is `127.0.0.1:8080` or `[::]:443`, `unix:/run/site.sock`, or `systemd` or
-/// `systemd:NAME` for a socket opened by the service manager.
+/// The text format is `127.0.0.1:8080`, `[::]:443` or `unix:/run/site.sock`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum ListenAddr {
     /// An IP address and port; if the port is 0, the system chooses a port.
     Tcp(SocketAddr),
     /// The path of a Unix socket.
     Unix(PathBuf),
-    /// A socket passed by the service manager: the first unused socket, or the first unused socket
-    /// with the given name.
-    Systemd(Option<String>),
 }
 
 /// An error for text that is not a listen address.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "{text:?} is not an address such as 127.0.0.1:8080 or [::]:8080, unix:/run/site.sock, systemd or systemd:NAME"
-)]
+#[error("{text:?} is not an address such as 127.0.0.1:8080, [::]:8080 or unix:/run/site.sock")]
 pub struct ListenAddrError {
     text: String,
 }
@@ -45,14 +38,6 @@ impl FromStr for ListenAddr {
             let is_path = !path.is_empty() && !path.starts_with('@') && !path.contains('\0');
             return is_path.then(|| Self::Unix(path.into())).ok_or_else(wrong);
         }
-        if text == "systemd" {
-            return Ok(Self::Systemd(None));
-        }
-        if let Some(name) = text.strip_prefix("systemd:") {
-            return (!name.is_empty())
-                .then(|| Self::Systemd(Some(name.to_owned())))
-                .ok_or_else(wrong);
-        }
         text.parse().map(Self::Tcp).map_err(|_| wrong())
     }
 }
@@ -62,8 +47,6 @@ impl fmt::Display for ListenAddr {
         match self {
             Self::Tcp(addr) => addr.fmt(f),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
-            Self::Systemd(None) => f.write_str("systemd"),
-            Self::Systemd(Some(name)) => write!(f, "systemd:{name}"),
         }
     }
 }
@@ -79,8 +62,6 @@ mod tests {
             "[::]:443",
             "unix:/run/site.sock",
             "unix:site.sock",
-            "systemd",
-            "systemd:web",
         ] {
             let addr: ListenAddr = text.parse().unwrap();
             assert_eq!(addr.to_string(), text);
@@ -97,8 +78,7 @@ mod tests {
             "localhost:80",
             "unix:",
             "unix:@name",
-            "systemd:",
-            "systemdx",
+            "systemd",
             "[::1]",
             "127.0.0.1:65536",
         ] {

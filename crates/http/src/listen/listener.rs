@@ -36,7 +36,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds the address, or takes over the socket passed by the service manager.
+    /// Binds the address.
     ///
     /// A Unix socket file left behind by a process that has ended is replaced.
     ///
@@ -86,7 +86,7 @@ impl Listener {
     pub fn local_addr(&self) -> SocketAddr {
         match self.addr {
             ListenAddr::Tcp(addr) => addr,
-            _ => Peer::Unix.addr(),
+            ListenAddr::Unix(_) => Peer::Unix.addr(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Listener {
         let scheme = if self.is_tls() { "https" } else { "http" };
         match &self.addr {
             ListenAddr::Tcp(addr) => format!("{scheme}://{addr}/"),
-            other => other.to_string(),
+            ListenAddr::Unix(_) => self.addr.to_string(),
         }
     }
 

@@ -73,7 +73,6 @@ mod service;
 mod settings;
 mod socket;
 mod stream;
-mod systemd;
 mod tls;
 mod workers;
 
@@ -106,6 +105,5 @@ pub use proxy_set::ProxySet;
 #[doc(hidden)]
 pub use request_context::{OptionalBody, RequestContext};
 pub use settings::ListenSettings;
-pub use systemd::{ServiceState, inherit_sockets, notify_service_manager};
 pub use tls::Tls;
 pub use workers::Workers;

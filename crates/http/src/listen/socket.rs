@@ -1,4 +1,4 @@
-//! Listening sockets, which are bound or inherited, and shared by threads.
+//! Listening sockets, which are shared by threads.
 
 use std::{
     fs,
@@ -24,7 +24,6 @@ use tracing::{debug, info, warn};
 use super::{
     address::ListenAddr,
     stream::{AcceptedSocket, Peer},
-    systemd,
 };
 
 /// The length of the system's accept queue; Linux limits it to `somaxconn`.
@@ -69,33 +68,18 @@ struct Identity {
 }
 
 impl BoundSocket {
-    /// Binds a socket, or takes over a socket from the service manager.
+    /// Binds a socket.
     pub(super) async fn bind(addr: &ListenAddr, unix_mode: u32) -> io::Result<Self> {
         let bound = match addr {
             ListenAddr::Tcp(addr) => bind_tcp(*addr).map_err(|error| explain_tcp(*addr, &error)),
             ListenAddr::Unix(path) => bind_unix(path, unix_mode)
                 .await
                 .map_err(|error| explain_unix(path, &error)),
-            ListenAddr::Systemd(name) => systemd::take(name.as_deref()),
         };
         bound.and_then(|socket| {
             socket.prepare()?;
             Ok(socket)
         })
-    }
-
-    pub(super) fn inherited_tcp(listener: std::net::TcpListener) -> Self {
-        Self {
-            kind: Kind::Tcp(listener),
-            _file: None,
-        }
-    }
-
-    pub(super) fn inherited_unix(listener: std::os::unix::net::UnixListener) -> Self {
-        Self {
-            kind: Kind::Unix(listener),
-            _file: None,
-        }
     }
 
     /// Returns the address on which the socket listens, including the port that the system chose.
