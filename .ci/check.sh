@@ -47,8 +47,8 @@ for feature in "${features[@]}"; do
 done
 
 echo '== lints'
-cargo clippy --locked --workspace --all-targets --features otel,acme -- -D warnings
+cargo clippy --locked --workspace --all-targets --features acme -- -D warnings
 
 echo '== documentation'
 # With the features of the lints, whose dependencies are already compiled.
-RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --features otel,acme
+RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --features acme

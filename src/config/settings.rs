@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use super::{
     AccessLogSection, AdminSection, CanonicalSection, CheckSection, DatabaseSection,
     EnforcementSection, GeneralSection, GeoIpSection, HeavenSection, Key, LicensingSection,
-    LogSection, OperationSection, OtelSection, RobotsTxtSection, ServerSection, SiteRobotSection,
+    LogSection, OperationSection, RobotsTxtSection, ServerSection, SiteRobotSection,
     SuspectsSection, Tables, TrafficSection, TrapsSection, Value, VerifySection, setting::Section,
 };
 
@@ -87,8 +87,6 @@ settings! {
     traffic: TrafficSection,
     /// Settings of the `[access_log]` table.
     access_log: AccessLogSection,
-    /// Settings of the `[otel]` table.
-    otel: OtelSection,
     /// Settings of the `[log]` table.
     log: LogSection,
 }

@@ -98,7 +98,7 @@ impl SiteObserver {
     }
 
     /// Starts to observe a request; the request is counted and logged when its response has ended.
-    pub(crate) fn begin(&self, request: &mut Request<RequestContext>) -> Observation {
+    pub(crate) fn begin(&self, request: &Request<RequestContext>) -> Observation {
         Observation::begin(self, request)
     }
 }

@@ -15,22 +15,19 @@ use crate::traffic::{Ticket, decision_name};
 
 use super::{
     FromUpstream, ObservedBody, SiteObserver, observer::AccessLog, request_head::RequestHead,
-    traces::Span,
 };
 
 /// The status recorded if the client disconnected before the response, as in nginx.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// The word that represents a missing visitor in the access log.
-pub(super) const NOBODY: &str = "-";
+const NOBODY: &str = "-";
 
 /// An observation of one request, which is counted and logged when dropped.
 #[derive(Debug)]
 pub(crate) struct Observation {
     site: SiteObserver,
-    span: Span,
-    /// The request head; only set if an access log or traces need it, because copying a head
-    /// allocates.
+    /// The request head; only set if there is an access log, because copying a head allocates.
     head: Option<Box<RequestHead>>,
     begun: Instant,
     /// The status of the response; `None` if another program answers and its response is unknown.
@@ -47,9 +44,9 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    pub(super) fn begin(site: &SiteObserver, request: &mut Request<RequestContext>) -> Self {
+    pub(super) fn begin(site: &SiteObserver, request: &Request<RequestContext>) -> Self {
         let inner = &site.shared.observer.inner;
-        let head = inner.keeps_heads().then(|| {
+        let head = inner.log.is_some().then(|| {
             Box::new(RequestHead::new(
                 request,
                 request.body().client().client,
@@ -58,7 +55,6 @@ impl Observation {
         });
         Self {
             site: site.clone(),
-            span: inner.traces.begin(request),
             head,
             begun: request.body().started_at(),
             status: Some(CLIENT_CLOSED_REQUEST),
@@ -168,7 +164,6 @@ impl Drop for Observation {
         }
         self.judge(self.status.unwrap_or_default());
         let shared = &*self.site.shared;
-        let inner = &shared.observer.inner;
         let is_seen = self.status.is_some();
         let duration = if is_seen {
             self.begun.elapsed()
@@ -188,12 +183,10 @@ impl Drop for Observation {
         if is_seen && outcome.is_none_or(|outcome| !outcome.is_internal()) {
             shared.metrics.durations.record(duration);
         }
-        let Some(head) = &self.head else { return };
-        let nobody = Outcome::default();
-        let outcome = self.outcome.as_ref().unwrap_or(&nobody);
-        if let Some(log) = &inner.log {
+        if let (Some(log), Some(head)) = (&shared.observer.inner.log, &self.head) {
+            let nobody = Outcome::default();
+            let outcome = self.outcome.as_ref().unwrap_or(&nobody);
             self.log(log, head, outcome, duration);
         }
-        self.span.end(self.status, head, outcome);
     }
 }

@@ -1,4 +1,4 @@
-//! Observer of all requests, which maintains metrics, an access log and traces.
+//! Observer of all requests, which maintains metrics and an access log.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -6,34 +6,16 @@ use axum::http::HeaderValue;
 
 use crate::access_log::{Line, LineFormat, LoggedAnswer};
 use crate::clock::Clock;
-use crate::config::{AccessLogSection, ConfigErrors, Loaded, Settings};
+use crate::config::AccessLogSection;
 use crate::listen::{RefusalObserver, RefusedRequest};
 use crate::suspect::Reasons;
 use crate::telemetry::LineWriter;
 use crate::traffic::Traffic;
 
-use super::{
-    Metrics, SiteObserver,
-    request_head::RequestHead,
-    traces::{TraceExport, TraceSettings},
-};
+use super::{Metrics, SiteObserver, request_head::RequestHead};
 
 /// The word that stands for the unknown site and visitor of a request that a listener rejected.
 const UNKNOWN: &str = "-";
-
-/// The destination and format of the access log.
-#[derive(Clone, Debug)]
-struct AccessLogSettings {
-    path: String,
-    format: LineFormat,
-}
-
-/// Settings for access log and traces.
-#[derive(Clone, Debug)]
-pub(crate) struct ObserveSettings {
-    access_log: Option<AccessLogSettings>,
-    traces: TraceSettings,
-}
 
 /// An observer of requests, with metrics and, if configured, an access log.
 ///
@@ -47,7 +29,6 @@ pub(crate) struct Observer {
 pub(super) struct Inner {
     pub(super) metrics: Metrics,
     pub(super) log: Option<AccessLog>,
-    pub(super) traces: TraceExport,
     pub(super) clock: Clock,
 }
 
@@ -57,36 +38,19 @@ pub(super) struct AccessLog {
     pub(super) format: LineFormat,
 }
 
-impl ObserveSettings {
-    pub(crate) fn new(loaded: &Loaded, settings: &Settings) -> Result<Self, ConfigErrors> {
-        Ok(Self {
-            access_log: AccessLogSettings::new(&settings.access_log),
-            traces: TraceSettings::new(loaded)?,
-        })
-    }
-}
-
-impl AccessLogSettings {
-    /// Reads the access log settings; returns `None` if no access log is configured.
-    fn new(settings: &AccessLogSection) -> Option<Self> {
-        let (path, format) = (settings.path.clone(), settings.format);
-        (!path.is_empty()).then_some(Self { path, format })
-    }
-}
-
 impl Observer {
-    /// Opens the access log and starts traces, if configured.
-    pub(crate) fn open(settings: &ObserveSettings) -> io::Result<Self> {
-        let log = match &settings.access_log {
-            Some(AccessLogSettings { path, format }) => Some(AccessLog {
+    /// Opens the access log, if configured.
+    pub(crate) fn open(settings: &AccessLogSection) -> io::Result<Self> {
+        let path = &*settings.path;
+        let log = match path {
+            "" => None,
+            _ => Some(AccessLog {
                 writer: LineWriter::open(path).map_err(|error| explain(path, &error))?,
-                format: *format,
+                format: settings.format,
             }),
-            None => None,
         };
         let inner = Arc::new(Inner {
             log,
-            traces: TraceExport::open(&settings.traces)?,
             ..Inner::default()
         });
         Ok(Self { inner })
@@ -126,12 +90,11 @@ impl Observer {
         }
     }
 
-    /// Writes the remaining log lines and spans; call this method after serving has ended.
+    /// Writes the remaining log lines; call this method after serving has ended.
     pub(crate) async fn close(&self) {
         if let Some(log) = &self.inner.log {
             log.writer.close().await;
         }
-        self.inner.traces.close().await;
     }
 }
 
@@ -168,13 +131,6 @@ impl RefusalObserver for Observer {
             reasons: Reasons::default(),
         };
         log.writer.line(|out| line.write(log.format, out));
-    }
-}
-
-impl Inner {
-    /// Returns `true` if an access log or traces need the heads of requests.
-    pub(super) fn keeps_heads(&self) -> bool {
-        self.log.is_some() || self.traces.is_on()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The parts of a request that logs and traces need until its response has ended.
+//! The parts of a request that the access log needs until its response has ended.
 
 use std::{borrow::Cow, net::IpAddr};
 

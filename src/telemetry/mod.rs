@@ -18,11 +18,7 @@
 mod histogram;
 mod line_writer;
 mod log;
-#[cfg(feature = "otel")]
-mod traces;
 
 pub use histogram::Histogram;
 pub use line_writer::LineWriter;
 pub use log::{LogError, LogFormat, check_log_filter, start_log};
-#[cfg(feature = "otel")]
-pub use traces::{RequestSpan, Traces};

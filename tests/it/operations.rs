@@ -9,5 +9,3 @@ mod open_files;
 mod output;
 mod own_requests;
 mod site;
-#[cfg(feature = "otel")]
-mod traces;

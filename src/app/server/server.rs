@@ -23,7 +23,7 @@ use crate::listen::{
     ADMIN_CLIENTS, CertificateState, ClientCapacity, ClientPermits, HttpService, ListenAddr,
     ListenSettings, Listener, OpenFileLimit, Tls, TrustedProxies, Workers,
 };
-use crate::observe::{ObserveSettings, Observer};
+use crate::observe::Observer;
 use crate::origins::{Origins, WantedOrigins};
 use crate::probe::Probes;
 use crate::proxy::ProxyError;
@@ -52,7 +52,6 @@ pub struct ServerSettings {
     listens: AllListenerSettings,
     demo: bool,
     plan: Plan,
-    observe: ObserveSettings,
     settings: Settings,
     alerts: Vec<Alert>,
     bans: Vec<BanRule>,
@@ -101,7 +100,6 @@ impl ServerSettings {
             listens,
             demo,
             plan,
-            observe: ObserveSettings::new(loaded, settings)?,
             settings: settings.clone(),
             alerts: assembly::alerts(loaded)?,
             bans: assembly::bans(loaded)?,
@@ -339,9 +337,9 @@ impl Server {
         }
     }
 
-    /// Opens the access log and starts traces; returns the observer of all requests.
+    /// Opens the access log; returns the observer of all requests.
     pub(crate) fn observe(&mut self) -> std::io::Result<Observer> {
-        self.observer = Observer::open(&self.judged.observe)?;
+        self.observer = Observer::open(&self.judged.settings.access_log)?;
         Ok(self.observer.clone())
     }
 

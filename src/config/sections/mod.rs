@@ -8,8 +8,8 @@ use super::{Key, Kind, key::Reach};
 
 pub use operation::{
     AccessLogKeys, AccessLogSection, AdminKeys, AdminSection, CheckKeys, CheckSection, LogKeys,
-    LogSection, OperationKeys, OperationSection, OtelKeys, OtelSection, ServerKeys, ServerSection,
-    TrafficKeys, TrafficSection,
+    LogSection, OperationKeys, OperationSection, ServerKeys, ServerSection, TrafficKeys,
+    TrafficSection,
 };
 pub use site::{
     CanonicalKeys, CanonicalSection, DatabaseKeys, DatabaseSection, EnforcementKeys,

@@ -101,14 +101,6 @@ section! {
 }
 
 section! {
-    /// Settings for OpenTelemetry traces.
-    pub struct OtelSection, OtelKeys = "otel." @process;
-    /// URL to which OpenTelemetry traces are posted, such as http://127.0.0.1:4318/v1/traces;
-    /// requires a build with the otel feature; empty: no traces
-    endpoint: String;
-}
-
-section! {
     /// Settings for the program's own log.
     pub struct LogSection, LogKeys = "log." @process;
     /// Log level: error, warn, info, debug, trace, or a filter such as robot_detection=debug

@@ -19,7 +19,6 @@ fn is_manifest(block: &Block) -> bool {
 fn is_for_us(block: &Block) -> bool {
     match block.note("needs the feature ") {
         Some("acme") => cfg!(feature = "acme"),
-        Some("otel") => cfg!(feature = "otel"),
         Some(feature) => panic!("unknown feature {feature}?"),
         None => true,
     }

@@ -1,13 +1,11 @@
 //! Requests for which any response status is accepted.
 
-use bytes::Bytes;
-use http::{Request, Response};
 use reqwest::{
-    Client, StatusCode,
+    StatusCode,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 
-use super::{Conditions, FetchError, FetchLimits, Fetcher, client};
+use super::{Conditions, FetchError, FetchLimits, Fetcher};
 
 /// A request for which any response status is accepted.
 #[derive(Clone, Copy, Debug)]
@@ -104,40 +102,4 @@ async fn beginning(
         }
     }
     Ok((body, false))
-}
-
-/// An HTTP client that sends requests unchanged and accepts any response status.
-///
-/// The client follows no redirects and uses no proxy. Response bodies are truncated at the size
-/// limit.
-#[derive(Clone, Debug)]
-pub struct PlainClient {
-    client: Client,
-    limits: FetchLimits,
-}
-
-impl PlainClient {
-    /// Creates a client with the given limits.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the client cannot be created.
-    pub fn new(limits: FetchLimits) -> Result<Self, FetchError> {
-        let client = client::build_direct(&limits, &[])?;
-        Ok(Self { client, limits })
-    }
-
-    /// Sends a request and returns the response with its body.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the server cannot be reached or does not respond in time.
-    pub async fn send(&self, request: Request<Bytes>) -> reqwest::Result<Response<Bytes>> {
-        let mut answer = self.client.execute(request.try_into()?).await?;
-        let (body, _) = beginning(&mut answer, &self.limits).await?;
-        let mut response = Response::new(Bytes::from(body));
-        *response.status_mut() = answer.status();
-        *response.headers_mut() = std::mem::take(answer.headers_mut());
-        Ok(response)
-    }
 }

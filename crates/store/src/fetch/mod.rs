@@ -32,7 +32,6 @@ mod origin;
 
 pub use address::{AddressKind, is_public};
 #[doc(hidden)]
-pub use ask::PlainClient;
 pub use ask::{AnyStatusRequest, AnyStatusResponse};
 pub use client::{UnzipError, bundled_authorities, gunzip, is_gzip};
 pub use direct::{DirectClient, DirectResponse, DirectSettings};
