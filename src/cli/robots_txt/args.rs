@@ -35,7 +35,6 @@ Example: curl -s https://shop.example/robots.txt | robot-detection robots-txt li
     #[command(
         after_help = "Where the sources contradict each other, the stricter one is shown. Nothing is enforced.
 
-Example: robot-detection robots-txt preferences https://news.example/a --robot GPTBot
 Example: robot-detection robots-txt preferences /a --robot GPTBot --file robots.txt --header 'Content-Usage: train-ai=n'"
     )]
     Preferences(PreferencesArgs),
