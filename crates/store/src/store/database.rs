@@ -19,6 +19,7 @@ use super::{
     pools::{Pools, in_time},
     postgres::{self, MAX_CONNECTIONS},
     sqlite::{self, Opening},
+    sqlite_file,
     statement::{Statement, Value, arguments},
     transaction::{OpenTransaction, Transaction},
 };
@@ -177,9 +178,7 @@ impl Database {
                 Pools::Sqlite { write, .. } => {
                     let arguments = arguments::<SqliteArguments>(values)?;
                     let query = sqlx::query_with(statement.safe(self.place.engine), arguments);
-                    let mut turn = write.turn().await?;
-                    let done = query.execute(turn.connection()?).await;
-                    Ok(turn.end(done)?.rows_affected())
+                    Ok(query.execute(&write).await?.rows_affected())
                 }
                 Pools::Postgres(pool) => {
                     let arguments = arguments::<PgArguments>(values)?;
@@ -192,8 +191,6 @@ impl Database {
     }
 
     /// Begins a write transaction.
-    ///
-    /// On `SQLite`, `BEGIN` is sent along with the first statement.
     pub(super) async fn begin(&self, what: &'static str) -> Result<Transaction<'_>, StoreError> {
         self.begin_with(what, Mode::Write).await
     }
@@ -214,11 +211,12 @@ impl Database {
         // Boxed: the pools' futures are large and would be moved with every caller's future.
         let open = in_time(async {
             Ok(match (self.link.pools()?, mode) {
+                // Upgrading a read lock later could fail.
                 (Pools::Sqlite { write, .. }, Mode::Write) => {
-                    OpenTransaction::Sqlite(write.begin().await?)
+                    OpenTransaction::Sqlite(Box::pin(write.begin_with("BEGIN IMMEDIATE")).await?)
                 }
                 (Pools::Sqlite { read, .. }, Mode::Read) => {
-                    OpenTransaction::SqliteReading(Box::pin(read.begin()).await?)
+                    OpenTransaction::Sqlite(Box::pin(read.begin()).await?)
                 }
                 (Pools::Postgres(pool), Mode::Write) => {
                     OpenTransaction::Postgres(Box::pin(pool.begin()).await?)
@@ -241,10 +239,7 @@ impl Database {
         let sql = sqlx::SqlSafeStr::into_sql_str(statement.safe(self.place.engine));
         let result = in_time(async {
             match self.link.pools()? {
-                Pools::Sqlite { write, .. } => {
-                    let mut turn = write.turn().await?;
-                    turn.connection()?.prepare(sql).await.map(|_| ())
-                }
+                Pools::Sqlite { write, .. } => (&write).prepare(sql).await.map(|_| ()),
                 Pools::Postgres(pool) => (&pool).prepare(sql).await.map(|_| ()),
             }
         });
@@ -254,8 +249,8 @@ impl Database {
     /// Checkpoints `SQLite`'s write-ahead log while others may write; does nothing on `PostgreSQL`.
     pub(super) async fn checkpoint(&self) -> Result<(), StoreError> {
         let result = in_time(async {
-            if let Pools::Sqlite { read, write } = self.link.pools()?
-                && write.file().is_some()
+            if let Pools::Sqlite { read, .. } = self.link.pools()?
+                && sqlite_file::path(&self.place.url).is_some()
             {
                 sqlite::checkpoint(&read).await?;
             }

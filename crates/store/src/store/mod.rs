@@ -79,7 +79,6 @@ mod robots;
 mod secrets;
 mod sqlite;
 mod sqlite_file;
-mod sqlite_writer;
 #[expect(
     clippy::module_inception,
     reason = "the module is named after the type it defines"

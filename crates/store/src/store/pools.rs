@@ -4,18 +4,16 @@ use std::{future::Future, time::Duration};
 
 use sqlx::{PgPool, SqlitePool};
 
-use super::sqlite_writer::SqliteWriter;
-
 /// The time limit for a statement, including the wait for a connection.
 // Longer than the timeouts set for `PostgreSQL`, so that its more specific error comes first.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub(super) enum Pools {
-    /// An `SQLite` database, which has a single writer.
+    /// An `SQLite` database, whose pool for writing has a single connection.
     Sqlite {
         read: SqlitePool,
-        write: SqliteWriter,
+        write: SqlitePool,
     },
     Postgres(PgPool),
 }

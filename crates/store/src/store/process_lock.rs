@@ -20,7 +20,7 @@ use super::{
     error::Engine,
     link::LockSession,
     pools::{Pools, in_time},
-    postgres,
+    postgres, sqlite_file,
     statement::Statement,
 };
 
@@ -86,7 +86,7 @@ pub(super) struct LockedFile {
 impl ProcessLock {
     pub(super) async fn acquire(database: &Database, key: u64) -> Result<Self, StoreError> {
         match pools(database)? {
-            Pools::Sqlite { write, .. } => match write.file() {
+            Pools::Sqlite { .. } => match sqlite_file::path(&database.place.url) {
                 None => Ok(Self::Memory),
                 Some(file) => {
                     let path = beside(&file, key);
@@ -189,8 +189,8 @@ pub(super) fn instance() -> String {
 /// Returns `true` if the process that held the lease is known to have ended.
 pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, StoreError> {
     match pools(database)? {
-        Pools::Sqlite { write, .. } => {
-            let file = write.file();
+        Pools::Sqlite { .. } => {
+            let file = sqlite_file::path(&database.place.url);
             Ok(file.is_some_and(|file| is_unlocked(&beside(&file, key))))
         }
         Pools::Postgres(_) => {

@@ -20,9 +20,11 @@ use super::{
     migrations,
     pools::Pools,
     sqlite_file::{CHECK_TIME, Fault, Target, bad_url, create_private, fault_of, sibling_path},
-    sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
+
+/// The time limit for waiting for a connection, for example for the other writers of this process.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The time limit for waiting until another process has finished writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -112,7 +114,7 @@ async fn open_memory(
     drop(connection);
     Ok(Pools::Sqlite {
         read: pool.clone(),
-        write: SqliteWriter::new(pool, true),
+        write: pool,
     })
 }
 
@@ -137,10 +139,9 @@ async fn open_file(
     let mut connection = first.connect().await.map_err(of_open(place))?;
     migrate(place, &mut connection).await?;
     let reading = options.clone().row_buffer_size(ROWS);
-    let write = connect_pool(place, 1, None, &options).await?;
     let pools = Pools::Sqlite {
         read: connect_pool(place, READERS, Some(READ_FOR), &reading).await?,
-        write: SqliteWriter::new(write, false),
+        write: connect_pool(place, 1, None, &options).await?,
     };
     // Closed only now, since closing the last open connection would empty the log.
     let closed = connection.close().await;

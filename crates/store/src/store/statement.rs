@@ -1,12 +1,6 @@
 //! SQL statements and their parameters.
 
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    fmt::Write as _,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{borrow::Cow, time::Duration};
 
 use log::LevelFilter;
 use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
@@ -100,67 +94,6 @@ impl Statement {
             self.sql.clone()
         })
     }
-}
-
-/// A cache of joined SQL, keyed by the memory addresses of the joined texts.
-type JoinedSql = HashMap<Vec<(usize, usize)>, Arc<str>>;
-
-/// The maximum number of cached joined statements.
-const MAX_JOINED: usize = 256;
-
-static JOINED: LazyLock<Mutex<JoinedSql>> = LazyLock::new(Mutex::default);
-
-/// Joins the SQL of statements, and encloses it in a prefix and a suffix without parameters. The
-/// parameters are renumbered consecutively.
-///
-/// The program uses only a few such sequences of statements, so each sequence is joined once and
-/// cached.
-pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -> Arc<str> {
-    // A `'static` text never moves, so its address identifies it.
-    let place = |sql: &'static str| (sql.as_ptr().addr(), sql.len());
-    let places = all.iter().map(|(statement, _)| match &statement.sql {
-        Cow::Borrowed(sql) => Some(place(sql)),
-        // Another text may have the same address later.
-        Cow::Owned(_) => None,
-    });
-    let ends = [place(begin), place(end)].map(Some);
-    let places: Option<Vec<_>> = places.chain(ends).collect();
-    let Some(places) = places else {
-        return join(begin, all, end).into();
-    };
-    // Ignores poisoning: the map is consistent at any time.
-    let mut known = JOINED.lock().unwrap_or_else(PoisonError::into_inner);
-    if known.len() >= MAX_JOINED {
-        known.clear();
-    }
-    let sql = known.entry(places);
-    Arc::clone(sql.or_insert_with(|| join(begin, all, end).into()))
-}
-
-fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
-    let length = |(one, _): &Step<'_>| one.sql.len() + 64;
-    let mut sql = String::with_capacity(all.iter().map(length).sum::<usize>() + 32);
-    sql.push_str(begin);
-    let mut before = 0;
-    for (statement, values) in all {
-        // The literals in our SQL contain no `$`: each `$` starts a parameter.
-        let mut parts = statement.sql.split('$');
-        sql.push_str(parts.next().unwrap_or_default());
-        for part in parts {
-            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-            let (number, rest) = part.split_at(digits);
-            let number = number.parse::<usize>().unwrap_or_default();
-            let _ = write!(sql, "${}{rest}", number + before);
-        }
-        sql.push_str("; ");
-        before += values.len();
-    }
-    sql.push_str(end);
-    // Joined statements are only used with `SQLite`.
-    if sql.contains(NOW) {
-        sql = timed(&sql, Engine::Sqlite);
-    }
-    sql
 }
 
 fn timed(sql: &str, engine: Engine) -> String {
@@ -342,36 +275,4 @@ where
         .map_err(sqlx::Error::Encode)?;
     }
     Ok(arguments)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_of_joined_statements_are_renumbered() {
-        let first = Statement::new("one", "SELECT $1 WHERE $2 IN ($3, $1)");
-        let without = Statement::new("none", "SELECT changes()");
-        let last = Statement::new("ten", "SELECT $10, $2 + $1");
-        let three = vec![Value::from(1_i64); 3];
-        let ten = vec![Value::from("x"); 10];
-        let all = [(&first, three), (&without, Vec::new()), (&last, ten)];
-        for _ in 0..2 {
-            assert_eq!(
-                &*joined("BEGIN; ", &all, "COMMIT"),
-                "BEGIN; SELECT $1 WHERE $2 IN ($3, $1); SELECT changes(); SELECT $13, $5 + $4; \
-                 COMMIT"
-            );
-            assert_eq!(&*joined("", &all[1..2], ""), "SELECT changes(); ");
-        }
-        let made = Statement::assembled("made", "SELECT $1".to_owned());
-        let all = [
-            (&made, vec![Value::from("x")]),
-            (&first, vec![Value::from("x"); 3]),
-        ];
-        assert_eq!(
-            &*joined("", &all, ""),
-            "SELECT $1; SELECT $2 WHERE $3 IN ($4, $2); "
-        );
-    }
 }
