@@ -2,13 +2,7 @@
 //!
 //! Apart from the engines' own files, only this file distinguishes between the engines.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
-};
-
 use sqlx::{Executor, postgres::PgArguments, sqlite::SqliteArguments};
-use tokio::runtime::Handle;
 
 use super::{
     StoreError,
@@ -24,29 +18,11 @@ use super::{
     transaction::{OpenTransaction, Transaction},
 };
 
-/// The number of saved descriptions (about 3 MB of log) after which a task checkpoints the
-/// write-ahead log. At 16 MB, the writer itself would have to checkpoint the log.
-const DESCRIPTIONS: usize = 250;
-
-/// The amount of data written since the last checkpoint of `SQLite`'s write-ahead log.
-///
-/// A writer that encounters a long log must checkpoint the log and wait for the disk, which delays
-/// all other writers. Checkpoints in the background leave little work for writers.
-#[derive(Debug, Default)]
-pub(super) struct CheckpointState {
-    written: AtomicUsize,
-    is_under_way: AtomicBool,
-}
-
-/// A running checkpoint task. The next task starts only after the current one has ended.
-struct CheckpointTask(Arc<Database>);
-
 /// A database on either engine.
 #[derive(Debug)]
 pub(super) struct Database {
     pub(super) link: Link,
     pub(super) place: DatabaseLocation,
-    pub(super) log: CheckpointState,
     pub(super) recent: RecentDescriptions,
 }
 
@@ -65,7 +41,6 @@ impl Database {
         Self {
             link,
             place,
-            log: CheckpointState::default(),
             recent: RecentDescriptions::default(),
         }
     }
@@ -261,27 +236,6 @@ impl Database {
         result.map_err(|error| StoreError::from_statement(what, &self.place, &error))
     }
 
-    /// Counts saved descriptions, and starts a checkpoint task once enough have been saved.
-    pub(super) fn note_written(self: &Arc<Self>, descriptions: usize) {
-        if self.place.engine == Engine::Postgres {
-            return;
-        }
-        let log = &self.log;
-        let before = log.written.fetch_add(descriptions, Ordering::Relaxed);
-        if before + descriptions < DESCRIPTIONS || log.is_under_way.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        log.written.store(0, Ordering::Relaxed);
-        let task = CheckpointTask(Arc::clone(self));
-        // Closing the database waits for the task.
-        Handle::current().spawn(async move {
-            // After a failure, the log is retained, and a later writer checkpoints it.
-            if let Err(error) = task.0.checkpoint().await {
-                tracing::debug!("{error}");
-            }
-        });
-    }
-
     pub(super) fn error(&self, statement: &Statement, error: &sqlx::Error) -> StoreError {
         StoreError::from_statement(statement.what, &self.place, error)
     }
@@ -291,12 +245,6 @@ impl Database {
 enum Mode {
     Read,
     Write,
-}
-
-impl Drop for CheckpointTask {
-    fn drop(&mut self) {
-        self.0.log.is_under_way.store(false, Ordering::Relaxed);
-    }
 }
 
 fn bad_scheme(url: &str, scheme: &str) -> StoreError {
@@ -320,15 +268,12 @@ fn bad_scheme(url: &str, scheme: &str) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::*;
     use crate::description::{ResourceDescription, name};
     use crate::store::Store;
 
-    fn descriptions(of: &str) -> Vec<ResourceDescription> {
+    fn descriptions() -> Vec<ResourceDescription> {
         let described = (0..50).map(|number| {
-            let url = format!("http://a.example/{of}/{number}");
+            let url = format!("http://a.example/{number}");
             let mut description = ResourceDescription::new(url);
             description.set(name::FULL_TEXT, "word ".repeat(4_000));
             description
@@ -337,32 +282,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn saved_descriptions_are_checkpointed_while_the_file_is_open() {
+    async fn checkpoint_moves_saved_descriptions_to_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let store = Store::connect(&format!("sqlite://{}", path.display())).await;
         let store = store.unwrap();
         let length = || std::fs::metadata(&path).unwrap().len();
-        for round in ["one", "two"] {
-            let before = length();
-            let written = descriptions(round);
-            store
-                .descriptions()
-                .save("a", 1, &written, 1)
-                .await
-                .unwrap();
-            assert_eq!(length(), before, "the data is only in the log");
-            store.database.note_written(DESCRIPTIONS);
-            let is_under_way = || store.database.log.is_under_way.load(Ordering::Relaxed);
-            let carried = async {
-                while is_under_way() {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-            };
-            let carried = tokio::time::timeout(Duration::from_secs(20), carried).await;
-            carried.expect("the log is checkpointed");
-            assert!(length() > before + 1_000_000);
-        }
+        let before = length();
+        let saved = store.descriptions().save("a", 1, &descriptions(), 1).await;
+        saved.unwrap();
+        assert_eq!(length(), before, "the data is only in the log");
+        store.checkpoint().await.unwrap();
+        assert!(length() > before + 1_000_000);
         store.close().await;
     }
 

@@ -111,7 +111,7 @@ impl Frontier<'_> {
                 // Deadlocks and busy databases are temporary, and a failed record would lose all
                 // visits of the batch.
                 Err(error) if error.is_temporary() && attempt < ATTEMPTS => attempt += 1,
-                done => return done.inspect(|_| self.db.note_written(pages.len())),
+                done => return done,
             }
         }
     }

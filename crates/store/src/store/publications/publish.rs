@@ -192,7 +192,6 @@ impl Publications<'_> {
                 Some((url,)) => after = url,
                 None => return Ok(gone),
             }
-            self.db.note_written(PIECE);
         }
     }
 
