@@ -1,6 +1,6 @@
 //! Resource descriptions as JSON objects.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for Object {
         let is_given = self.url.is_some();
         let mut description = ResourceDescription::new(self.url.take().unwrap_or_default());
         let mut url = None;
-        while let Some(Name(name)) = map.next_key()? {
+        while let Some(name) = map.next_key::<String>()? {
             let text = match map.next_value::<Value>()? {
                 Value::Null => match self.take(&name) {
                     Some(text) => text,
@@ -139,34 +139,6 @@ impl<'de> Visitor<'de> for Object {
             }
         }
         Ok((url, description))
-    }
-}
-
-/// An attribute name, borrowed from the JSON text if possible.
-struct Name<'de>(Cow<'de, str>);
-
-// serde deserializes a bare `Cow` as owned; `#[serde(borrow)]` only works in derived types.
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AsItIs;
-
-        impl<'de> Visitor<'de> for AsItIs {
-            type Value = Name<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an attribute name")
-            }
-
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(name)))
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(name.to_owned())))
-            }
-        }
-
-        deserializer.deserialize_str(AsItIs)
     }
 }
 
