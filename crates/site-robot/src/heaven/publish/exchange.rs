@@ -68,7 +68,7 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 /// Flushes written files to disk, all at once if the system supports this.
 ///
 /// A failure is harmless because robot heaven can be published again.
-pub(super) fn sync(directory: &Path) {
+fn sync(directory: &Path) {
     let Ok(directory) = fs::File::open(directory) else {
         return;
     };

@@ -1,19 +1,12 @@
 //! Publication of robot heaven from the database to a directory.
 
-use std::{
-    collections::{HashSet, VecDeque},
-    io::Write as _,
-    path::Path,
-    pin::Pin,
-    sync::Arc,
-    task::Poll,
-};
+use std::{collections::HashSet, io::Write as _, path::Path, sync::Arc};
 
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 
 use super::{
     pages::LIST,
-    staging::{Files, Staging, Stream, Tally},
+    staging::{Staging, Stream, Tally},
 };
 use crate::heaven::{
     Catalogue, HeavenError, HeavenSettings, Library,
@@ -24,12 +17,6 @@ use crate::heaven::{
     files, markdown, page, sitemap,
 };
 use robot_detection_store::description::ResourceDescription;
-
-/// Maximum number of batches rendered in parallel; more would only increase memory use.
-const MAX_AT_ONCE: usize = 4;
-
-/// Number of files after which a sync to disk is started, so that the final sync is short.
-const SYNC_FILES: usize = 500;
 
 /// Result of a publication: the catalogue and the numbers of files.
 #[derive(Clone, Debug)]
@@ -50,34 +37,11 @@ pub struct PublishReport {
 struct Work {
     staging: Staging,
     exports: Vec<Stream>,
-    shared: Arc<Shared>,
-    briefs: Vec<FeedItem>,
-}
-
-/// State shared by all rendering tasks.
-#[derive(Debug)]
-struct Shared {
     catalogue: Arc<Catalogue>,
     settings: HeavenSettings,
     /// URLs of the pages that are listed in feeds.
     told: HashSet<Box<str>>,
-}
-
-/// Result of writing a batch of pages.
-#[derive(Debug, Default)]
-struct WrittenPages {
-    /// Parts of the export files that contain this batch's pages.
-    exports: [Vec<u8>; Export::ALL.len()],
     briefs: Vec<FeedItem>,
-    tally: Tally,
-}
-
-/// A future, such as a database query, that continues in the background once it has been polled.
-///
-/// Until the future is awaited, the rows of the result do not wake its task.
-enum Prefetch<F: Future> {
-    Running(Pin<Box<F>>),
-    Done(F::Output),
 }
 
 /// Publishes robot heaven to a directory atomically.
@@ -105,60 +69,26 @@ pub async fn publish(
     blocking(directory, move || work.or_abandon(made)?.finish()).await
 }
 
-/// Renders the pages of all descriptions, several batches in parallel.
+/// Renders the pages of all descriptions, batch by batch.
 async fn make(
     library: &Library,
     mut work: Work,
     directory: &Path,
 ) -> Result<(Work, Result<(), HeavenError>), HeavenError> {
-    let most = std::thread::available_parallelism().map_or(1, |most| most.get().min(MAX_AT_ONCE));
     let mut reading = library.read();
-    let mut making: VecDeque<JoinHandle<_>> = VecDeque::new();
-    let (mut done, mut has_more) = (Ok(()), true);
-    let (mut syncing, mut synced): (Option<JoinHandle<()>>, usize) = (None, 0);
-    while done.is_ok() && (has_more || !making.is_empty()) {
-        let is_full = making.len() > most || !has_more;
-        let first = making.pop_front_if(|_| is_full);
-        // The next batch is read while the oldest batch is being finished.
-        let next = async {
-            if has_more {
-                reading.next().await
-            } else {
-                Ok(None)
+    let mut done = Ok(());
+    while done.is_ok() {
+        match reading.next().await {
+            Ok(Some(batch)) => {
+                let write = move || {
+                    let done = work.write(&batch);
+                    Ok((work, done))
+                };
+                (work, done) = blocking(directory, write).await?;
             }
-        };
-        let next = Prefetch::begin(next).await;
-        let made = match first {
-            Some(first) => Some(first.await.unwrap_or_else(|_| Err(ended(directory)))),
-            None => None,
-        };
-        let read = next.end().await;
-        match read {
-            Ok(Some(piece)) => {
-                let (shared, files) = (Arc::clone(&work.shared), work.staging.files());
-                making.push_back(spawn_blocking(move || {
-                    WrittenPages::of(&piece, &shared, files)
-                }));
-            }
-            Ok(None) => has_more = false,
+            Ok(None) => break,
             Err(error) => done = Err(error),
         }
-        if let Some(made) = made {
-            let add = move || {
-                let added = made.and_then(|made| work.add(made));
-                Ok((work, done.and(added)))
-            };
-            (work, done) = blocking(directory, add).await?;
-        }
-        let written = work.staging.tally().written;
-        if written >= synced + SYNC_FILES && syncing.as_ref().is_none_or(JoinHandle::is_finished) {
-            synced = written;
-            syncing = Some(spawn_blocking(work.staging.sync_task()));
-        }
-    }
-    for left in making {
-        // No task may still be writing when the staging directory is removed.
-        let _ = left.await;
     }
     Ok((work, done))
 }
@@ -170,51 +100,7 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, HeavenError> {
     match spawn_blocking(work).await {
         Ok(done) => done,
-        Err(_) => Err(ended(directory)),
-    }
-}
-
-fn ended(directory: &Path) -> HeavenError {
-    HeavenError::Ended(directory.display().to_string())
-}
-
-impl WrittenPages {
-    /// Writes the pages of a batch of descriptions.
-    fn of(
-        descriptions: &[ResourceDescription],
-        shared: &Shared,
-        mut files: Files,
-    ) -> Result<Self, HeavenError> {
-        let Shared {
-            catalogue,
-            settings,
-            told,
-        } = shared;
-        let mut made = Self::default();
-        for description in descriptions {
-            // Pages that were added after the catalogue was built will be published the next time.
-            if !has_page(description) || !catalogue.contains(description.url()) {
-                continue;
-            }
-            let public = export::public(description);
-            for (export, out) in Export::ALL.into_iter().zip(&mut made.exports) {
-                // Writing to memory never fails.
-                let _ = export.write_public(&public, out);
-            }
-            let content = Content::new(description);
-            let path = settings.page(description.url());
-            let html = page::content_page(&content, catalogue, settings);
-            files.write(path.as_str(), html.as_bytes())?;
-            if settings.has_markdown() {
-                let text = markdown::content_markdown(&content, catalogue, settings);
-                files.write(&path.markdown(), text.as_bytes())?;
-            }
-            if told.contains(description.url()) {
-                made.briefs.push(FeedItem::from_content(content));
-            }
-        }
-        made.tally = files.tally;
-        Ok(made)
+        Err(_) => Err(HeavenError::Ended(directory.display().to_string())),
     }
 }
 
@@ -232,23 +118,38 @@ impl Work {
         Ok(Self {
             staging,
             exports,
-            shared: Arc::new(Shared {
-                catalogue,
-                settings,
-                told,
-            }),
+            catalogue,
+            settings,
+            told,
             briefs: Vec::new(),
         })
     }
 
-    /// Adds the results of a batch to the publication.
-    fn add(&mut self, made: WrittenPages) -> Result<(), HeavenError> {
-        for (stream, text) in self.exports.iter_mut().zip(&made.exports) {
-            let written = stream.out().write_all(text);
-            written.map_err(|error| stream.failed(error))?;
+    /// Writes the pages of a batch of descriptions.
+    fn write(&mut self, descriptions: &[ResourceDescription]) -> Result<(), HeavenError> {
+        let (catalogue, settings) = (&*self.catalogue, &self.settings);
+        for description in descriptions {
+            // Pages that were added after the catalogue was built will be published the next time.
+            if !has_page(description) || !catalogue.contains(description.url()) {
+                continue;
+            }
+            let public = export::public(description);
+            for (export, stream) in Export::ALL.into_iter().zip(&mut self.exports) {
+                let written = export.write_public(&public, stream.out());
+                written.map_err(|error| stream.failed(error))?;
+            }
+            let content = Content::new(description);
+            let path = settings.page(description.url());
+            let html = page::content_page(&content, catalogue, settings);
+            self.staging.write(path.as_str(), html.as_bytes())?;
+            if settings.has_markdown() {
+                let text = markdown::content_markdown(&content, catalogue, settings);
+                self.staging.write(&path.markdown(), text.as_bytes())?;
+            }
+            if self.told.contains(description.url()) {
+                self.briefs.push(FeedItem::from_content(content));
+            }
         }
-        self.briefs.extend(made.briefs);
-        self.staging.count(made.tally);
         Ok(())
     }
 
@@ -256,18 +157,17 @@ impl Work {
     fn finish(mut self) -> Result<PublishReport, HeavenError> {
         let listed = self.list();
         let work = self.or_abandon(listed)?;
-        let Tally { written, unchanged } = work.staging.tally();
+        let Tally { written, unchanged } = work.staging.tally;
         Ok(PublishReport {
             is_changed: work.staging.finish()?,
-            catalogue: Arc::clone(&work.shared.catalogue),
+            catalogue: work.catalogue,
             written,
             unchanged,
         })
     }
 
     fn list(&mut self) -> Result<(), HeavenError> {
-        let shared = Arc::clone(&self.shared);
-        let (catalogue, settings) = (&*shared.catalogue, &shared.settings);
+        let (catalogue, settings) = (&*self.catalogue, &self.settings);
         for stream in self.exports.drain(..) {
             self.staging.finish_stream(stream)?;
         }
@@ -305,46 +205,5 @@ impl Work {
                 Err(error)
             }
         }
-    }
-}
-
-impl<F: Future> Prefetch<F> {
-    /// Starts the future without waiting for its result.
-    async fn begin(future: F) -> Self {
-        let mut future = Box::pin(future);
-        let polled = std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
-        match polled.await {
-            Poll::Ready(done) => Self::Done(done),
-            Poll::Pending => Self::Running(future),
-        }
-    }
-
-    async fn end(self) -> F::Output {
-        match self {
-            Self::Running(future) => future.await,
-            Self::Done(done) => done,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn started_future_is_awaited_later() {
-        let steps = Cell::new(0);
-        let ahead = Prefetch::begin(async {
-            steps.set(1);
-            tokio::task::yield_now().await;
-            steps.set(2);
-            "done"
-        });
-        let ahead = ahead.await;
-        assert_eq!(steps.get(), 1);
-        assert_eq!((ahead.end().await, steps.get()), ("done", 2));
-        assert_eq!(Prefetch::begin(async { 7 }).await.end().await, 7);
     }
 }

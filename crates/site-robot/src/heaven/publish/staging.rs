@@ -4,12 +4,11 @@ use std::{
     fs::{self, File},
     io::{self, BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use super::{
     directory::{MARK, PublishDirectory, create, remove},
-    exchange::{swap_in, sync},
+    exchange::swap_in,
 };
 use crate::heaven::HeavenError;
 
@@ -19,19 +18,8 @@ const CHUNK: usize = 64 * 1024;
 /// A robot heaven that is being published and is invisible until it is complete.
 #[derive(Debug)]
 pub(super) struct Staging {
-    places: Arc<PublishDirectory>,
-    files: Files,
-}
-
-/// Writer of files for a publication; several writers may write different files in parallel.
-#[derive(Debug)]
-pub(super) struct Files {
-    /// Directory of the publication, which is locked while any writer exists.
-    places: Arc<PublishDirectory>,
-    /// Whether a previously published robot heaven exists.
-    has_old: bool,
-    /// Directory of the file that was written last.
-    last: PathBuf,
+    /// Directory of the publication, which is locked until the publication ends.
+    places: PublishDirectory,
     pub(super) tally: Tally,
 }
 
@@ -54,46 +42,39 @@ pub(super) struct Stream {
 
 impl Staging {
     pub(super) fn new(directory: &Path) -> Result<Self, HeavenError> {
-        let places = Arc::new(PublishDirectory::lock(directory)?);
         Ok(Self {
-            files: Files {
-                has_old: places.heaven.exists(),
-                places: Arc::clone(&places),
-                last: PathBuf::new(),
-                tally: Tally::default(),
-            },
-            places,
-        })
-    }
-
-    /// Returns another writer, whose tally must be passed to [`Self::count`] afterwards.
-    pub(super) fn files(&self) -> Files {
-        Files {
-            places: Arc::clone(&self.places),
-            has_old: self.files.has_old,
-            last: PathBuf::new(),
+            places: PublishDirectory::lock(directory)?,
             tally: Tally::default(),
-        }
-    }
-
-    /// Adds the tally of another writer.
-    pub(super) fn count(&mut self, tally: Tally) {
-        self.files.tally.written += tally.written;
-        self.files.tally.unchanged += tally.unchanged;
-    }
-
-    pub(super) fn tally(&self) -> Tally {
-        self.files.tally
+        })
     }
 
     /// Writes a file; if it is unchanged, it becomes a hard link to the old file.
     pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
-        self.files.write(below, content)
+        let path = self.path(below)?;
+        let old = self.places.heaven.join(below);
+        if is_same(&old, content) && fs::hard_link(&old, &path).is_ok() {
+            self.tally.unchanged += 1;
+            return Ok(());
+        }
+        let written = File::create_new(&path).and_then(|mut file| file.write_all(content));
+        written.map_err(HeavenError::io_error("write", &path))?;
+        self.tally.written += 1;
+        Ok(())
+    }
+
+    /// Returns the path of a file in the staging directory, and creates the file's parent
+    /// directory.
+    fn path(&self, below: &str) -> Result<PathBuf, HeavenError> {
+        let path = self.places.staging.join(below);
+        if let Some(directory) = path.parent() {
+            create(directory)?;
+        }
+        Ok(path)
     }
 
     /// Starts a file that is written in parts.
     pub(super) fn stream(&mut self, below: &str) -> Result<Stream, HeavenError> {
-        let path = self.files.path(below)?;
+        let path = self.path(below)?;
         let file = File::create_new(&path).map_err(HeavenError::io_error("write", &path))?;
         Ok(Stream {
             file: BufWriter::new(file),
@@ -113,23 +94,16 @@ impl Staging {
             // On file systems without hard links, the file is copied.
             let linked = fs::hard_link(&old, &path).or_else(|_| fs::copy(&old, &path).map(drop));
             linked.map_err(HeavenError::io_error("write", &path))?;
-            self.files.tally.unchanged += 1;
+            self.tally.unchanged += 1;
         } else {
-            self.files.tally.written += 1;
+            self.tally.written += 1;
         }
         Ok(())
     }
 
-    /// Returns a function that flushes the files written so far to disk.
-    pub(super) fn sync_task(&self) -> impl FnOnce() + Send + 'static {
-        // The returned function holds no lock, so that the next publication need not wait.
-        let staging = self.places.staging.clone();
-        move || sync(&staging)
-    }
-
     /// Moves everything into place unless nothing changed; returns `true` if something changed.
     pub(super) fn finish(self) -> Result<bool, HeavenError> {
-        let Tally { written, unchanged } = self.files.tally;
+        let Tally { written, unchanged } = self.tally;
         let is_as_before = written == 0
             && self.places.heaven.join(MARK).is_file()
             // The marker file is the only file that is not counted when written.
@@ -146,37 +120,6 @@ impl Staging {
     pub(super) fn abandon(self) {
         // The next publication removes any leftovers.
         let _ = remove(&self.places.staging);
-    }
-}
-
-impl Files {
-    /// Writes a file; if it is unchanged, it becomes a hard link to the old file.
-    pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
-        let path = self.path(below)?;
-        if self.has_old {
-            let old = self.places.heaven.join(below);
-            if is_same(&old, content) && fs::hard_link(&old, &path).is_ok() {
-                self.tally.unchanged += 1;
-                return Ok(());
-            }
-        }
-        let written = File::create_new(&path).and_then(|mut file| file.write_all(content));
-        written.map_err(HeavenError::io_error("write", &path))?;
-        self.tally.written += 1;
-        Ok(())
-    }
-
-    /// Returns the path of a file in the staging directory, and creates the file's parent
-    /// directory.
-    fn path(&mut self, below: &str) -> Result<PathBuf, HeavenError> {
-        let path = self.places.staging.join(below);
-        if let Some(directory) = path.parent()
-            && directory != self.last
-        {
-            create(directory)?;
-            directory.clone_into(&mut self.last);
-        }
-        Ok(path)
     }
 }
 
