@@ -1,13 +1,8 @@
 //! Writes settings to an existing configuration file without changing the rest of the file.
 
-use std::{collections::BTreeMap, ops::Range};
+use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use toml::de::{DeTable, DeValue};
-
-use super::{
-    Key, SiteTable, Value,
-    file::{self, FileContent, Table},
-};
+use super::{Key, SiteTable, Value, file};
 
 /// A setting to write to a configuration file, with its value.
 pub type Change = (&'static Key, Value);
@@ -27,149 +22,64 @@ pub fn with_settings(
     changes: &[Change],
 ) -> Result<String, String> {
     let mut edited = text.to_owned();
-    let mut expected = flat(text);
     for (key, value) in changes {
-        edited = place(&edited, site, key)
-            .and_then(|place| place.fill(&edited, value))
+        edited = with_setting(&edited, site, key, value)
+            .filter(|edited| file::read(edited).errors.is_empty())
             .ok_or_else(|| by_hand(site, key, value))?;
-        expected.insert(flat_name(site, key), value.clone());
-        // The edited text is parsed again to check the effect of the change.
-        if flat(&edited) != expected || !file::read(&edited).errors.is_empty() {
-            return Err(by_hand(site, key, value));
-        }
     }
     Ok(edited)
 }
 
-/// The position at which a setting is written.
-#[derive(Debug)]
-enum Place {
-    /// The range of the existing value to replace.
-    Value(Range<usize>),
-    /// Position for a new line, and the text to write before the value.
-    Lines(usize, String),
-}
-
-impl Place {
-    fn fill(self, text: &str, value: &Value) -> Option<String> {
-        let (range, new) = match self {
-            Self::Value(range) => (range, value.to_string()),
-            Self::Lines(at, before) => (at..at, format!("{before}{value}\n")),
-        };
-        let (head, tail) = (text.get(..range.start)?, text.get(range.end..)?);
-        // The last line of a file may not end with a line break.
-        let end = if range.is_empty() && !head.is_empty() && !head.ends_with('\n') {
-            "\n"
-        } else {
-            ""
-        };
-        Some(format!("{head}{end}{new}{tail}"))
-    }
-}
-
-/// Finds the position at which to write a setting.
-fn place(text: &str, site: Option<usize>, key: &Key) -> Option<Place> {
-    let document = DeTable::parse(text).ok()?;
-    let root = document.get_ref();
-    let (base, start) = match site {
-        None => (root, 0),
+fn with_setting(text: &str, site: Option<usize>, key: &Key, value: &Value) -> Option<String> {
+    let mut document: DocumentMut = text.parse().ok()?;
+    let comment = document.trailing().as_str().unwrap_or_default().to_owned();
+    let base = match site {
+        None => document.as_table_mut(),
         Some(number) => {
-            let sites = root.get(SiteTable::KIND.name)?.get_ref().as_array()?;
-            let site = sites.get(number)?;
-            (
-                site.get_ref().as_table()?,
-                end_of_line(text, site.span().end),
-            )
+            let sites = document.get_mut(SiteTable::KIND.name)?;
+            sites.as_array_of_tables_mut()?.get_mut(number)?
         }
     };
-    let name = name_in(site, key);
-    let Some((table, short)) = name.split_once('.') else {
-        return Some(in_table(text, base, start, name, ""));
+    let mut is_last = false;
+    let name = match key.old_name {
+        Some(old) if base.contains_key(old) => old,
+        _ => name_in(site, key),
     };
-    let Some(found) = base.get(table) else {
-        return Some(match site {
-            None => Place::Lines(text.len(), format!("\n[{table}]\n{short} = ")),
-            Some(_) => Place::Lines(last_line(text, base, start), format!("{name} = ")),
-        });
+    let (table, name): (&mut dyn TableLike, _) = match name.split_once('.') {
+        None => (base, name),
+        Some((table, name)) => {
+            let missing = || {
+                let mut new = Table::new();
+                is_last = site.is_none();
+                new.set_dotted(!is_last);
+                if is_last {
+                    new.decor_mut().set_prefix(above(&comment));
+                }
+                Item::Table(new)
+            };
+            let found = base.entry(table).or_insert_with(missing);
+            (found.as_table_like_mut()?, name)
+        }
     };
-    let (entries, span) = (found.get_ref().as_table()?, found.span());
-    match text.get(span.start..)?.chars().next()? {
-        '[' => Some(in_table(
-            text,
-            entries,
-            end_of_line(text, span.end),
-            short,
-            "",
-        )),
-        // In an inline table, only an existing value can be replaced.
-        '{' => entries.get(short).map(|value| Place::Value(value.span())),
-        // Dotted keys, such as `heaven.path`.
-        _ => Some(in_table(
-            text,
-            entries,
-            start_of_line(text, span.start),
-            short,
-            &format!("{table}."),
-        )),
-    }
-}
-
-/// Finds the position for a setting in a table whose lines begin at `start`.
-fn in_table(text: &str, table: &DeTable<'_>, start: usize, name: &str, prefix: &str) -> Place {
-    if let Some(value) = table.get(name) {
-        return Place::Value(value.span());
-    }
-    let at = below_comment(text, start, name).unwrap_or_else(|| last_line(text, table, start));
-    Place::Lines(at, format!("{prefix}{name} = "))
-}
-
-/// Returns the position after the commented-out default of a key, as written by `init`.
-fn below_comment(text: &str, start: usize, name: &str) -> Option<usize> {
-    let shown = format!("#{name} = ");
-    let mut at = start;
-    for line in text.get(start..)?.split_inclusive('\n') {
-        at += line.len();
-        if line.starts_with(&shown) {
-            return Some(at);
+    let mut new: toml_edit::Value = value.to_string().parse().ok()?;
+    match table.get_mut(name) {
+        Some(item) => {
+            let old = item.as_value_mut()?;
+            *new.decor_mut() = old.decor().clone();
+            *old = new;
         }
-        if line.starts_with('[') {
-            return None;
-        }
+        None => drop(table.insert(name, Item::Value(new))),
     }
-    None
+    if is_last {
+        document.set_trailing("");
+    }
+    Some(document.to_string())
 }
 
-/// Returns the position after the last line of a table's own values.
-fn last_line(text: &str, table: &DeTable<'_>, start: usize) -> usize {
-    end_of(text, table).map_or(start, |end| end_of_line(text, end).max(start))
-}
-
-/// Returns the end of a table's last value, including the values of dotted keys.
-fn end_of(text: &str, table: &DeTable<'_>) -> Option<usize> {
-    let ends = table.values().filter_map(|value| {
-        let span = value.span();
-        let begins_with = |head: &str| {
-            text.get(span.start..)
-                .is_some_and(|it| it.starts_with(head))
-        };
-        match value.get_ref() {
-            DeValue::Table(_) if begins_with("[") => None,
-            DeValue::Table(inner) if !begins_with("{") => end_of(text, inner),
-            DeValue::Array(items) if items.iter().any(|item| item.get_ref().is_table()) => None,
-            _ => Some(span.end),
-        }
-    });
-    ends.max()
-}
-
-fn start_of_line(text: &str, at: usize) -> usize {
-    let head = text.get(..at).unwrap_or_default();
-    head.rfind('\n').map_or(0, |end| end + 1)
-}
-
-fn end_of_line(text: &str, at: usize) -> usize {
-    let rest = text.get(at..).unwrap_or_default();
-    rest.find('\n').map_or(text.len(), |end| at + end + 1)
+/// Returns the comment at the end of the file with an empty line, which precede a new table.
+fn above(comment: &str) -> String {
+    let has_end = comment.is_empty() || comment.ends_with('\n');
+    format!("{comment}{}\n", if has_end { "" } else { "\n" })
 }
 
 fn name_in(site: Option<usize>, key: &Key) -> &'static str {
@@ -182,39 +92,6 @@ fn by_hand(site: Option<usize>, key: &Key, value: &Value) -> String {
     format!(
         "the file cannot be edited automatically; add this line manually: {whole}{name} = {value}"
     )
-}
-
-/// Returns all values in a configuration file, keyed by their place.
-fn flat(text: &str) -> BTreeMap<String, Value> {
-    let content = file::read(text);
-    let mut all = of_content("", &content);
-    for (number, site) in content.sites.iter().enumerate() {
-        all.extend(of_content(&site_prefix(number), &site.content));
-    }
-    all
-}
-
-fn of_content(prefix: &str, content: &FileContent) -> BTreeMap<String, Value> {
-    let keys = content.values.iter().chain(&content.own);
-    let mut all: BTreeMap<_, _> = keys
-        .map(|(key, value, _)| (format!("{prefix}{}", key.name), value.clone()))
-        .collect();
-    for (number, Table { kind, values, .. }) in content.tables.iter().enumerate() {
-        let values = values.iter();
-        all.extend(values.map(|(key, value, _)| {
-            let name = format!("{prefix}{} {number} {}", kind.name, key.name);
-            (name, value.clone())
-        }));
-    }
-    all
-}
-
-fn flat_name(site: Option<usize>, key: &Key) -> String {
-    format!("{}{}", site.map_or(String::new(), site_prefix), key.name)
-}
-
-fn site_prefix(number: usize) -> String {
-    format!("site {number} ")
 }
 
 #[cfg(test)]
@@ -247,7 +124,7 @@ mod tests {
             ),
             (
                 "heaven.path = '/h/'\n[log]\nlevel = 'info'".to_owned(),
-                "heaven.path = '/h/'\nheaven.source = \"database\"\nheaven.url = \"http://h\"\n[log]\nlevel = 'info'"
+                "heaven.path = '/h/'\nheaven.source = \"database\"\nheaven.url = \"http://h\"\n[log]\nlevel = 'info'\n"
                     .to_owned(),
             ),
             (
@@ -296,15 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn setting_is_written_below_its_help_in_a_file_from_init() {
+    fn setting_is_written_into_its_table_in_a_file_from_init() {
         let text = commented_configuration();
         let mut changes = heaven();
         changes.push(starts());
         let edited = with_settings(&text, None, &changes).unwrap();
         for lines in [
-            "\n#source = \"files\"\nsource = \"database\"\n",
-            "\n#url = \"\"\nurl = \"http://h\"\n",
-            "\n#starting_points = []\nstarting_points = [\"http://h/a/\"]\n",
+            "\n[heaven]\nsource = \"database\"\nurl = \"http://h\"\n",
+            "\n[site_robot]\nstarting_points = [\"http://h/a/\"]\n",
         ] {
             assert!(edited.contains(lines), "{lines}");
         }
@@ -313,11 +189,7 @@ mod tests {
 
     #[test]
     fn unsupported_form_is_not_edited() {
-        for text in [
-            "heaven = { path = '/h/' }\n",
-            "[heaven\n",
-            "[heaven.source]\n",
-        ] {
+        for text in ["[heaven\n", "[heaven.source]\n"] {
             let error = with_settings(text, None, &heaven()).unwrap_err();
             assert!(
                 error.contains("manually: heaven.source = \"database\""),
