@@ -1,12 +1,6 @@
 //! Checks that run before every handler, and the headers added to every response.
 
-use std::{
-    future::poll_fn,
-    net::IpAddr,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    task::Poll,
-};
+use std::{any::Any, net::IpAddr};
 
 use axum::{
     extract::{Request, State},
@@ -50,7 +44,7 @@ pub(super) async fn finish_response(mut request: Request, next: Next) -> Respons
     let location = RequestLocation::of(&request);
     request.extensions_mut().insert(location.clone());
     // A panic is caught before the headers are added, so that its error page has them too.
-    let response = catch_panic(next.run(request)).await;
+    let response = next.run(request).await;
     let mut response = match Problem::in_response(&response, &location) {
         Some(problem) => problem.finish(&location, response),
         None => response,
@@ -66,16 +60,13 @@ pub(super) async fn finish_response(mut request: Request, next: Next) -> Respons
     response
 }
 
-/// Returns an internal error if a handler panics; without this, the connection would just close.
-async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
-    let mut answering = pin!(answering);
-    poll_fn(|context| {
-        // The future is not polled again, and shared state consists of locks that survive a panic.
-        catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
-            Poll::Ready(Problem::internal("a handler panicked").into_response())
-        })
-    })
-    .await
+/// Returns the response to a request whose handler panicked; the other requests go on.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the layer passes the panic by value"
+)]
+pub(super) fn panicked(_: Box<dyn Any + Send>) -> Response {
+    Problem::internal("a handler panicked").into_response()
 }
 
 /// Refuses requests for unknown host names.

@@ -19,7 +19,7 @@ use robot_detection_operations::{
 };
 use robot_detection_store::store::EVIDENCE_EVENTS;
 use robot_detection_traffic::traffic::{By, decision_words, verdict_words};
-use tower_http::compression::CompressionLayer;
+use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
 use super::{
     access, account, alerts, api, assets, bans, changes, credentials, evidence, guard,
@@ -91,6 +91,7 @@ pub fn router(admin: Admin) -> Router {
         .layer(from_fn_with_state(state.clone(), session::load_session))
         .layer(from_fn(guard::require_same_site))
         .layer(from_fn_with_state(state.clone(), guard::require_known_host))
+        .layer(CatchPanicLayer::custom(guard::panicked))
         .layer(from_fn(guard::finish_response))
         .layer(CompressionLayer::new())
         .with_state(state)
