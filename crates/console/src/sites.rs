@@ -66,7 +66,7 @@ struct SiteView {
     name: String,
     hosts: Vec<String>,
     path: String,
-    upstreams: Vec<UpstreamView>,
+    upstreams: Vec<UpstreamRow>,
     rules: usize,
     /// Whether some robots are redirected on this site.
     filters: bool,
@@ -85,14 +85,6 @@ struct SiteView {
 /// The numbers of robot requests by action, in JSON as `robots_passed` and so on.
 #[derive(Clone, Copy, Debug)]
 struct RobotNumbers(ByAction<u64>);
-
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-#[schemars(rename = "Upstream")]
-struct UpstreamView {
-    url: String,
-    state: String,
-    is_down: bool,
-}
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "LastReload")]
@@ -317,14 +309,13 @@ impl SiteView {
 
     fn new(site: &AdminSite) -> Self {
         let policy = site.policy.load();
-        let counts = site.request_counts();
+        let counts = (site.counts)();
         let (heaven, directory) = site.heaven.clone().unzip();
-        let rows = site.upstream_states().into_iter();
         Self {
             name: site.name.clone(),
             hosts: site.hosts.clone(),
             path: site.path.clone(),
-            upstreams: rows.map(UpstreamView::new).collect(),
+            upstreams: (site.upstreams)(),
             rules: policy.rules().count(),
             filters: !policy.is_disabled(),
             heaven,
@@ -350,21 +341,6 @@ impl Serialize for RobotNumbers {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let numbers = self.by_done();
         serializer.collect_map(numbers.map(|(done, number)| (format!("robots_{done}"), number)))
-    }
-}
-
-impl UpstreamView {
-    fn new(row: UpstreamRow) -> Self {
-        let UpstreamRow {
-            url,
-            state,
-            is_down,
-        } = row;
-        Self {
-            url,
-            state,
-            is_down,
-        }
     }
 }
 

@@ -50,7 +50,7 @@ pub use reloads::{ReloadFailure, ReloadOutcome, Reloads};
 pub use robot_runs::RobotRuns;
 pub use settings::{Setting, SharedSettings};
 pub use sites::{
-    AdminSite, DEFAULT_SITE, FindOwnPage, FindResponder, RefuseCopy, SharedSites, SiteCounts,
-    UpstreamRow, without_port,
+    AdminSite, DEFAULT_SITE, FindOwnPage, FindResponder, Provider, RefuseCopy, SharedSites,
+    SiteCounts, UpstreamRow, without_port,
 };
 pub use time_zone::{InvalidTimeZone, TimeZone};

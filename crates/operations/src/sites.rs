@@ -4,6 +4,8 @@ use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
 use axum::http;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use robot_detection_layer::policy::{ByAction, Enforcer, Request, SharedPolicy};
 use robot_detection_layer::suspect::BrowserCheck;
@@ -19,7 +21,6 @@ pub struct SharedSites {
 
 /// A site, as shown on the console's pages.
 #[derive(Clone)]
-#[must_use]
 pub struct AdminSite {
     /// Name of the site.
     pub name: String,
@@ -41,16 +42,20 @@ pub struct AdminSite {
     pub suspects: Option<Arc<BrowserCheck>>,
     /// Function that returns the reason why a suspect is not served a copy of a page.
     pub no_copy: Arc<RefuseCopy>,
-    upstreams: Provider<Vec<UpstreamRow>>,
-    counts: Provider<SiteCounts>,
-    front: Provider<Option<String>>,
+    /// Function that returns the upstream servers and their states.
+    pub upstreams: Provider<Vec<UpstreamRow>>,
+    /// Function that returns the numbers of requests since startup.
+    pub counts: Provider<SiteCounts>,
+    /// Function that returns a warning if a proxy appears to hide the clients' addresses.
+    pub front: Provider<Option<String>>,
     /// Function that finds the heaven page for a path.
     pub own_pages: Arc<FindOwnPage>,
     /// Function that finds the part of the program that responds to a request that passes.
     pub answers: Arc<FindResponder>,
 }
 
-type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
+/// Function that returns a current value.
+pub type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
 /// Function that returns the heaven page that is served directly for a path and query.
 pub type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
@@ -64,7 +69,8 @@ pub type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + S
 pub type RefuseCopy = dyn Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync;
 
 /// An upstream server of a site, as shown on the sites page.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(rename = "Upstream")]
 pub struct UpstreamRow {
     /// URL of the upstream server.
     pub url: String,
@@ -98,116 +104,6 @@ impl SharedSites {
 }
 
 impl AdminSite {
-    /// Creates a site for the given hosts and path; an empty list of hosts means all other hosts.
-    pub fn new(name: String, hosts: Vec<String>, path: String, policy: SharedPolicy) -> Self {
-        Self {
-            name,
-            hosts,
-            path,
-            policy,
-            enforcer: Enforcer::default(),
-            heaven: None,
-            robots_txt: String::new(),
-            traps: None,
-            suspects: None,
-            no_copy: Arc::new(|_| None),
-            upstreams: Arc::new(Vec::new),
-            counts: Arc::new(SiteCounts::default),
-            front: Arc::new(|| None),
-            own_pages: Arc::new(|_, _| None),
-            answers: Arc::new(|_, _| None),
-        }
-    }
-
-    /// Sets the enforcer of robots.txt.
-    pub fn enforcer(mut self, enforcer: Enforcer) -> Self {
-        self.enforcer = enforcer;
-        self
-    }
-
-    /// Sets the path and directory of robot heaven; `None` if this process does not serve robot
-    /// heaven.
-    pub fn heaven(mut self, heaven: Option<(String, String)>) -> Self {
-        self.heaven = heaven;
-        self
-    }
-
-    /// Sets the description of the source of the site's `/robots.txt`.
-    pub fn robots_txt(mut self, word: impl Into<String>) -> Self {
-        self.robots_txt = word.into();
-        self
-    }
-
-    /// Sets the HTML snippet that links to the site's traps; `None` if the site has no traps.
-    pub fn traps(mut self, snippet: Option<String>) -> Self {
-        self.traps = snippet;
-        self
-    }
-
-    /// Sets the checker that distinguishes browsers from programs that claim to be browsers; `None`
-    /// disables the check.
-    pub fn suspects(mut self, browser_check: Option<Arc<BrowserCheck>>) -> Self {
-        self.suspects = browser_check;
-        self
-    }
-
-    /// Sets the function that returns the reason why a suspect is not served a copy of a page.
-    pub fn no_copy(
-        mut self,
-        refuse: impl Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync + 'static,
-    ) -> Self {
-        self.no_copy = Arc::new(refuse);
-        self
-    }
-
-    /// Sets the function that returns the site's upstream servers.
-    pub fn upstreams(mut self, ask: impl Fn() -> Vec<UpstreamRow> + Send + Sync + 'static) -> Self {
-        self.upstreams = Arc::new(ask);
-        self
-    }
-
-    /// Sets the function that returns the site's request counts.
-    pub fn counts(mut self, ask: impl Fn() -> SiteCounts + Send + Sync + 'static) -> Self {
-        self.counts = Arc::new(ask);
-        self
-    }
-
-    /// Sets a function that reports a front proxy that hides the visitors' addresses, and how to
-    /// correct this.
-    pub fn front(mut self, ask: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
-        self.front = Arc::new(ask);
-        self
-    }
-
-    /// Sets the function that returns the heaven page that is served directly for a path and query.
-    pub fn own_pages(
-        mut self,
-        find: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
-    ) -> Self {
-        self.own_pages = Arc::new(find);
-        self
-    }
-
-    /// Sets the function that returns the part of the program that responds to a request that
-    /// passes.
-    pub fn answers(
-        mut self,
-        who: impl Fn(&Request<'_>, &str) -> Option<String> + Send + Sync + 'static,
-    ) -> Self {
-        self.answers = Arc::new(who);
-        self
-    }
-
-    /// Returns the current states of the site's upstream servers.
-    pub fn upstream_states(&self) -> Vec<UpstreamRow> {
-        (self.upstreams)()
-    }
-
-    /// Returns the site's current request counts.
-    pub fn request_counts(&self) -> SiteCounts {
-        (self.counts)()
-    }
-
     /// Returns the text about the proxy or CDN that hides the visitors' addresses, if there is one.
     pub fn masking_proxy(&self) -> Option<String> {
         (self.front)()
@@ -236,25 +132,6 @@ impl fmt::Debug for AdminSite {
             .field("hosts", &self.hosts)
             .field("path", &self.path)
             .finish_non_exhaustive()
-    }
-}
-
-impl UpstreamRow {
-    /// Creates a row for a server whose state is unknown.
-    pub fn new(url: String) -> Self {
-        Self {
-            url,
-            ..Self::default()
-        }
-    }
-
-    /// Sets the server's state in a few words, and whether requests are currently not sent to the
-    /// server.
-    #[must_use]
-    pub fn state(mut self, words: impl Into<String>, is_down: bool) -> Self {
-        self.state = words.into();
-        self.is_down = is_down;
-        self
     }
 }
 

@@ -21,8 +21,7 @@ use crate::verify::RangeSet;
 
 use super::{
     Common, Detection, Proving, RobotDetection, RobotDetectionBuilder, Site,
-    process_services::UntrustedProxies,
-    serving::{Serving, SiteKeeper},
+    process_services::UntrustedProxies, serving::Serving,
 };
 
 /// Settings that the process started with, if they came from a configuration.
@@ -215,6 +214,11 @@ impl RobotDetection {
     }
 
     /// Returns the settings that the process started with, if they came from a configuration.
+    pub(super) fn list_sites(&self, sites: Vec<Site>, shown: Vec<AdminSite>) {
+        self.inner.sites.store(Arc::new(sites));
+        self.inner.operations.sites.replace(shown);
+    }
+
     pub(super) fn initial_settings(&self) -> Option<&Loaded> {
         self.inner.server.started.as_ref()
     }
@@ -240,25 +244,6 @@ impl RobotDetection {
     /// Waits until a server has started serving.
     pub(crate) async fn wait_until_serving(&self) {
         self.inner.server.begun.cancelled().await;
-    }
-}
-
-impl SiteKeeper for RobotDetection {
-    fn main_site(&self) -> &Site {
-        self.main_site()
-    }
-
-    fn start_site(&self, name: &str, detection: Detection) -> Site {
-        self.start_site(name, detection)
-    }
-
-    fn store(&self) -> &Store {
-        self.store()
-    }
-
-    fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>) {
-        self.inner.sites.store(Arc::new(sites));
-        self.inner.operations.sites.replace(shown);
     }
 }
 

@@ -33,7 +33,7 @@ use crate::store::Store;
 use crate::suspect::{BrowserCheck, Marks, Transport};
 
 use super::{
-    Detection, Site, SiteAnswers,
+    RobotDetection, Site, SiteAnswers,
     answerers::Answerers,
     made_pages::MadePages,
     pages::Heaven,
@@ -44,20 +44,6 @@ use super::{
     site_router::{Parts, SiteFuture, SiteRouter},
     table::{SiteHost, SitePath, Table},
 };
-
-/// An owner of sites, which creates sites and lists them for applications and the admin page.
-pub(super) trait SiteKeeper {
-    /// Returns the handle's own site.
-    fn main_site(&self) -> &Site;
-
-    /// Creates an additional site and starts its background jobs.
-    fn start_site(&self, name: &str, detection: Detection) -> Site;
-
-    fn store(&self) -> &Store;
-
-    /// Replaces the lists of sites for applications and the admin page.
-    fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>);
-}
 
 /// The current sites, and replaced sites that still have active requests.
 #[derive(Debug)]
@@ -232,7 +218,7 @@ impl ServedSite {
 impl Serving {
     /// Starts to serve the sites of a plan; `is_demo` and the default pages also apply to reloads.
     pub(super) fn new(
-        keeper: &impl SiteKeeper,
+        robots: &RobotDetection,
         plan: Plan,
         services: Arc<ProcessServices>,
         is_demo: bool,
@@ -246,7 +232,7 @@ impl Serving {
             retired: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
-        serving.put(keeper, plan.sites, || {});
+        serving.put(robots, plan.sites, || {});
         serving
     }
 
@@ -297,7 +283,7 @@ impl Serving {
     ///
     /// Sites with the same name keep their counters. `first` is called immediately before the sites
     /// are replaced.
-    pub(super) fn put(&self, keeper: &impl SiteKeeper, plans: Vec<SitePlan>, first: impl FnOnce()) {
+    pub(super) fn put(&self, robots: &RobotDetection, plans: Vec<SitePlan>, first: impl FnOnce()) {
         let old = self.table.load_full();
         let mut changes = Vec::new();
         let mut new = Sites::default();
@@ -306,22 +292,22 @@ impl Serving {
             let known = sites.find(|old| old.about.name == plan.about.name);
             let (hosts, path) = (std::mem::take(&mut plan.hosts), plan.path.clone());
             let site = match (plan.detection.take(), known) {
-                (None, _) => keeper.main_site().clone(),
+                (None, _) => robots.main_site().clone(),
                 (Some(detection), Some(known)) => {
                     // Applied after the loop, so that no site uses new rules while another is still
                     // being created.
                     changes.push((known.site.clone(), detection));
                     known.site.clone()
                 }
-                (Some(detection), None) => keeper.start_site(&plan.about.name, detection),
+                (Some(detection), None) => robots.start_site(&plan.about.name, detection),
             };
             if let Some(heaven) = &mut plan.heaven {
                 if let Some(pages) = &self.default_pages {
                     heaven.set_default_generated(pages);
                 }
-                heaven.start(keeper.store(), &plan.about.name, &self.services, &self.stop);
+                heaven.start(robots.store(), &plan.about.name, &self.services, &self.stop);
             }
-            let canonicals = self.canonicals(&plan, keeper.store());
+            let canonicals = self.canonicals(&plan, robots.store());
             let served = Arc::new(ServedSite::new(site, plan, &self.services, canonicals));
             new.add(&hosts, &path, served);
         }
@@ -336,7 +322,7 @@ impl Serving {
             let coherence = &self.services.coherence;
             served.shown(coherence)
         });
-        keeper.list(sites.collect(), shown.collect());
+        robots.list_sites(sites.collect(), shown.collect());
         new.warn_of_idle();
         self.retire(&old, &new);
     }
@@ -449,18 +435,23 @@ impl ServedSite {
         let stats = Arc::clone(self.site.stats());
         let front = Arc::clone(self.site.stats());
         let [pages, copies, answers] = [(); 3].map(|()| self.answers.clone());
-        AdminSite::new(name, hosts, path, self.site.policy().clone())
-            .enforcer(self.site.enforcer().clone())
-            .heaven(heaven)
-            .robots_txt(robots_txt)
-            .traps(self.answers.trap_link())
-            .suspects(self.marks.as_ref().map(|_| Arc::clone(coherence)))
-            .no_copy(move |asked| copies.no_copy(asked))
-            .upstreams(move || servers(upstream.as_deref()))
-            .counts(move || counts(&stats))
-            .front(move || front.front().map(|front| front.to_string()))
-            .own_pages(move |target, to| pages.own_page(target, to))
-            .answers(move |asked, target| answers.who_answers(asked, target))
+        AdminSite {
+            name,
+            hosts,
+            path,
+            policy: self.site.policy().clone(),
+            enforcer: self.site.enforcer().clone(),
+            heaven,
+            robots_txt: robots_txt.to_owned(),
+            traps: self.answers.trap_link(),
+            suspects: self.marks.as_ref().map(|_| Arc::clone(coherence)),
+            no_copy: Arc::new(move |asked| copies.no_copy(asked)),
+            upstreams: Arc::new(move || servers(upstream.as_deref())),
+            counts: Arc::new(move || counts(&stats)),
+            front: Arc::new(move || front.front().map(|front| front.to_string())),
+            own_pages: Arc::new(move |target, to| pages.own_page(target, to)),
+            answers: Arc::new(move |asked, target| answers.who_answers(asked, target)),
+        }
     }
 }
 
@@ -525,12 +516,16 @@ fn client(request: &Request<RequestContext>) -> Client {
 fn servers(upstream: Option<&Upstream>) -> Vec<UpstreamRow> {
     let servers = upstream.map(|upstream| upstream.proxy.servers());
     let rows = servers.into_iter().flatten().map(|server| {
-        let words = match (server.is_healthy, server.last_error) {
+        let state = match (server.is_healthy, server.last_error) {
             (true, _) => format!("healthy, {} in flight", server.in_flight),
             (false, Some(error)) => format!("down: {error}"),
             (false, None) => "down".to_owned(),
         };
-        UpstreamRow::new(server.url).state(words, !server.is_healthy)
+        UpstreamRow {
+            url: server.url,
+            state,
+            is_down: !server.is_healthy,
+        }
     });
     rows.collect()
 }
