@@ -163,7 +163,9 @@ fn target(at: usize, query: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_decides_about_every_spelling_of_a_query() {
-    let mut rules = String::from("[check]\nlisten = \"unix:check.sock\"\n");
+    let mut rules = String::from(
+        "[server]\nmax_header_bytes = 262144\nmax_header_line_bytes = 131072\n[check]\nlisten = \"unix:check.sock\"\n",
+    );
     for (at, (items, ..)) in CASES.iter().enumerate() {
         let items: Vec<_> = items.split(' ').collect();
         let _ = write!(
@@ -185,12 +187,13 @@ async fn a_rule_decides_about_every_spelling_of_a_query() {
             is_refused(asked.status, is_matching, &format!("{dialect} {target}"));
         }
     }
-    let many = target(0, &format!("{}add-to-cart=1", "a=1&".repeat(300)));
-    is_refused(
-        house.own("GET", &many, ROBOT).status,
-        true,
-        "300 parameters",
-    );
+    for parameters in [300, 15_000] {
+        let many = target(0, &format!("{}add-to-cart=1", "a=1&".repeat(parameters)));
+        let what = format!("{parameters} parameters");
+        is_refused(house.own("GET", &many, ROBOT).status, true, &what);
+        let asked = house.check("caddy", "GET", &many, ROBOT);
+        is_refused(asked.status, true, &what);
+    }
     for (at, query, is_matching) in expected().step_by(9) {
         let path = target(at, query);
         let explained = succeed(
