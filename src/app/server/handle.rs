@@ -15,7 +15,7 @@ use crate::listen::{CertificateState, Listener, Tls, TrustedProxies, Validity};
 use crate::operations::{AdminSite, Operations, ServedCertificate, sessions};
 use crate::origins::{Keeper, Origins, WantedOrigins};
 use crate::site_robots::{Orders, Schedules};
-use crate::store::{Store, StoredSession};
+use crate::store::StoredSession;
 use crate::traffic::Traffic;
 use crate::verify::RangeSet;
 
