@@ -141,7 +141,6 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "clock",
                     "config",
                     "detect",
-                    "fetch",
                     "layer",
                     "listen",
                     "probe",
