@@ -130,8 +130,6 @@ impl Supervisor {
     fn reload(&mut self, by: &str) -> ReloadOutcome {
         // Set before reading, so that the next poll sees changes made while reading.
         self.file.mark_read();
-        // logrotate sends SIGHUP even if the configuration has not changed.
-        self.observer.reopen_log();
         let text = self.file.text();
         let is_accepted = Reloads::ACCEPTING.contains(&by);
         let reloaded = serve_settings::load(&self.cli, &self.args).and_then(|loaded| {

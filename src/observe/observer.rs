@@ -83,13 +83,6 @@ impl Observer {
         self.inner.metrics.record_reload(succeeded);
     }
 
-    /// Reopens the access log file.
-    pub(crate) fn reopen_log(&self) {
-        if let Some(log) = &self.inner.log {
-            log.writer.reopen();
-        }
-    }
-
     /// Writes the remaining log lines; call this method after serving has ended.
     pub(crate) async fn close(&self) {
         if let Some(log) = &self.inner.log {

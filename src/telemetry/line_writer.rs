@@ -1,16 +1,18 @@
 //! A writer of log lines that never blocks requests on disk I/O.
 
 use std::{
-    cell::RefCell,
     fmt,
-    fs::{File, OpenOptions},
-    io::{self, Write},
+    fs::{self, File, Metadata, OpenOptions},
+    io::{self, Write as _},
     mem,
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    },
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread::{self, Thread},
     time::Duration,
@@ -41,37 +43,25 @@ const FILE_MODE: u32 = 0o640;
 /// created again. Clones share the file.
 #[derive(Clone)]
 pub struct LineWriter {
-    handle: Arc<Handle>,
-}
-
-struct Handle {
     shared: Arc<Shared>,
     thread: Thread,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shared {
-    /// Buffered lines; locked only to copy a line or to swap two buffers.
+    /// Buffered lines; locked only to copy a line or to take all of them.
     buffer: Mutex<Vec<u8>>,
     lost: AtomicU64,
-    reopen: AtomicBool,
-    close: AtomicBool,
+    close: CancellationToken,
     closed: CancellationToken,
 }
 
-/// The destination of the written lines.
-#[derive(Debug)]
-enum Sink {
-    Output,
-    File { path: PathBuf, file: File },
-}
-
-#[derive(Debug)]
 struct Job {
     shared: Arc<Shared>,
-    sink: Sink,
-    spare: Vec<u8>,
-    is_failing: bool,
+    /// The path of the file; `None` for standard output.
+    path: Option<PathBuf>,
+    file: File,
+    lines: Vec<u8>,
     reported: u64,
     flushes_until_report: u32,
 }
@@ -84,82 +74,58 @@ impl LineWriter {
     ///
     /// Returns an error if the file cannot be opened for writing, or if no thread can be started.
     pub fn open(path: &str) -> io::Result<Self> {
-        let sink = Sink::open(path)?;
+        let path = (path != "-").then(|| PathBuf::from(path));
+        let file = match &path {
+            Some(path) => append_to(path)?,
+            None => io::stdout().as_fd().try_clone_to_owned()?.into(),
+        };
         let shared = Arc::<Shared>::default();
         let job = Job {
             shared: Arc::clone(&shared),
-            sink,
-            spare: Vec::new(),
-            is_failing: false,
+            path,
+            file,
+            lines: Vec::new(),
             reported: 0,
             flushes_until_report: 0,
         };
-        let thread = thread::Builder::new()
-            .name("access-log".to_owned())
-            // The thread is never joined: a stalled disk must not prevent the process from ending.
-            .spawn(move || job.run())?
-            .thread()
-            .clone();
-        let handle = Arc::new(Handle { shared, thread });
-        Ok(Self { handle })
+        // Never joined: a stalled disk must not prevent the process from ending.
+        let thread = thread::Builder::new().name("access-log".to_owned());
+        let thread = thread.spawn(move || job.run())?.thread().clone();
+        Ok(Self { shared, thread })
     }
 
     /// Adds the line that `write` appends without a line ending, or drops the line if the buffer is
     /// full.
     pub fn line(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        thread_local! {
-            static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        let mut line = Vec::with_capacity(512);
+        write(&mut line);
+        line.push(b'\n');
+        let mut buffer = lock(&self.shared.buffer);
+        let before = buffer.len();
+        if before + line.len() > MAX_BUFFERED_BYTES {
+            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+            return;
         }
-        // A thread-local buffer, so that the lock is held only to copy a complete line.
-        LINE.with_borrow_mut(|line| {
-            line.clear();
-            write(line);
-            line.push(b'\n');
-            self.add(line);
-            // A single long line must not keep its memory allocated in every thread.
-            line.shrink_to(WAKE_BYTES);
-        });
-    }
-
-    /// Reopens the file after log rotation has moved the file; earlier lines are written first.
-    pub fn reopen(&self) {
-        // Release, so that the thread that sees the flag also sees the lines in the buffer.
-        self.handle.shared.reopen.store(true, Ordering::Release);
-        self.handle.thread.unpark();
+        buffer.extend_from_slice(&line);
+        drop(buffer);
+        // Only the line that crosses the mark wakes the thread, which saves system calls.
+        if before < WAKE_BYTES && before + line.len() >= WAKE_BYTES {
+            self.thread.unpark();
+        }
     }
 
     /// Returns the number of lost lines, which were dropped or could not be written.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.handle.shared.lost.load(Ordering::Relaxed)
-    }
-
-    fn add(&self, line: &[u8]) {
-        let shared = &*self.handle.shared;
-        let mut buffer = lock(&shared.buffer);
-        let before = buffer.len();
-        // Dropping a line is better than blocking a request until the disk recovers.
-        if before + line.len() > MAX_BUFFERED_BYTES {
-            drop(buffer);
-            shared.lost.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        buffer.extend_from_slice(line);
-        // Only the line that crosses the mark wakes the thread, which saves system calls.
-        let is_time = before < WAKE_BYTES && buffer.len() >= WAKE_BYTES;
-        drop(buffer);
-        if is_time {
-            self.handle.thread.unpark();
-        }
+        self.shared.lost.load(Ordering::Relaxed)
     }
 
     /// Writes the remaining lines and closes the writer, within five seconds.
     pub async fn close(&self) {
-        self.handle.close();
-        if timeout(CLOSE_TIMEOUT, self.handle.shared.closed.cancelled())
-            .await
-            .is_err()
-        {
+        self.shared.close.cancel();
+        self.thread.unpark();
+        let closed = timeout(CLOSE_TIMEOUT, self.shared.closed.cancelled());
+        if closed.await.is_err() {
             warn!("could not write the last access log lines in time; these lines are lost");
         }
     }
@@ -173,136 +139,61 @@ impl fmt::Debug for LineWriter {
     }
 }
 
-impl Handle {
-    fn close(&self) {
-        self.shared.close.store(true, Ordering::Release);
-        self.thread.unpark();
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
 impl Job {
     fn run(mut self) {
         loop {
             // `unpark` during a write is remembered, and this call then returns immediately.
             thread::park_timeout(FLUSH_EVERY);
             // Read before the flush, so that lines added before the request to close are written.
-            let closes = self.shared.close.load(Ordering::Acquire);
-            let reopens = self.shared.reopen.swap(false, Ordering::AcqRel);
+            let closes = self.shared.close.is_cancelled() || Arc::strong_count(&self.shared) == 1;
             self.flush();
-            if reopens {
-                self.sink.reopen();
-            }
             if closes {
-                self.shared.closed.cancel();
-                return;
+                return self.shared.closed.cancel();
             }
         }
     }
 
     fn flush(&mut self) {
-        mem::swap(&mut *lock(&self.shared.buffer), &mut self.spare);
-        if !self.spare.is_empty() {
-            // Checked once per flush and not for each line, because the check is a system call.
-            self.sink.reopen_if_moved();
-            self.write();
-            self.spare.clear();
-            // Releases the memory after a burst of lines.
-            self.spare.shrink_to(2 * WAKE_BYTES);
+        mem::swap(&mut *lock(&self.shared.buffer), &mut self.lines);
+        let reopened = self.reopen_if_moved();
+        let written = self.file.write_all(&self.lines);
+        if written.is_err() {
+            let lines = memchr::memchr_iter(b'\n', &self.lines).count();
+            self.shared.lost.fetch_add(lines as u64, Ordering::Relaxed);
         }
-        self.report();
+        self.lines.clear();
+        // Releases the memory after a burst of lines.
+        self.lines.shrink_to(2 * WAKE_BYTES);
+        self.report(&reopened.and(written));
     }
 
-    fn write(&mut self) {
-        match self.sink.write(&self.spare) {
-            Ok(()) => self.is_failing = false,
-            Err(error) => {
-                let lines = memchr::memchr_iter(b'\n', &self.spare).count();
-                let lines = u64::try_from(lines).unwrap_or(u64::MAX);
-                self.shared.lost.fetch_add(lines, Ordering::Relaxed);
-                // Logged once for each failure, not for each flush to a full disk.
-                if !mem::replace(&mut self.is_failing, true) {
-                    let sink = self.sink.name();
-                    warn!(%error, "cannot write the access log to {sink}: {error}; lines are lost until writing succeeds");
-                }
-            }
-        }
-    }
-
-    /// Logs the number of lost lines, at most once a minute.
-    fn report(&mut self) {
+    /// Logs errors and the number of lost lines, at most once a minute.
+    fn report(&mut self, result: &io::Result<()>) {
         self.flushes_until_report = self.flushes_until_report.saturating_sub(1);
         let lost = self.shared.lost.load(Ordering::Relaxed);
-        if lost > self.reported && self.flushes_until_report == 0 {
-            let lines = lost - self.reported;
+        let lines = lost - self.reported;
+        if (lines > 0 || result.is_err()) && self.flushes_until_report == 0 {
+            let why = result.as_ref().err().map(ToString::to_string);
+            let why = why.unwrap_or_else(|| "lines arrived too fast".to_owned());
             warn!(
                 lines,
-                "lost {lines} access log lines, which could not be written or arrived too fast"
+                "cannot write the access log: {why}; {lines} lines were lost"
             );
             self.reported = lost;
             self.flushes_until_report = FLUSHES_BETWEEN_REPORTS;
         }
     }
-}
 
-impl Sink {
-    fn open(path: &str) -> io::Result<Self> {
-        if path == "-" {
-            return Ok(Self::Output);
-        }
-        let path = PathBuf::from(path);
-        Ok(Self::File {
-            file: append_to(&path)?,
-            path,
-        })
-    }
-
-    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Output => {
-                let mut output = io::stdout().lock();
-                output.write_all(lines)?;
-                output.flush()
-            }
-            Self::File { file, .. } => file.write_all(lines),
-        }
-    }
-
-    fn reopen(&mut self) {
-        let Self::File { path, file } = self else {
-            return;
-        };
-        match append_to(path) {
-            Ok(opened) => *file = opened,
-            Err(error) => {
-                let path = path.display();
-                warn!(%error, "cannot reopen the access log {path}: {error}; continuing with the old file");
-            }
-        }
-    }
-
-    fn reopen_if_moved(&mut self) {
-        if let Self::File { path, file } = self
-            && is_moved(path, file)
+    /// Opens the file again if its path now refers to another file, or to no file, because logrotate
+    /// has moved it.
+    fn reopen_if_moved(&mut self) -> io::Result<()> {
+        if let Some(path) = &self.path
+            && is_moved(path, &self.file)
         {
-            info!(
-                "the access log file was moved: reopening {}",
-                path.display()
-            );
-            self.reopen();
+            self.file = append_to(path)?;
+            info!("the access log file was moved: reopened {}", path.display());
         }
-    }
-
-    fn name(&self) -> String {
-        match self {
-            Self::Output => "standard output".to_owned(),
-            Self::File { path, .. } => path.display().to_string(),
-        }
+        Ok(())
     }
 }
 
@@ -315,16 +206,10 @@ fn append_to(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Returns `true` if the path now refers to another file, or to no file.
-///
-/// logrotate moves files without notification if no signal is configured.
 fn is_moved(path: &Path, file: &File) -> bool {
-    let Ok(open) = file.metadata() else {
-        return false;
-    };
-    std::fs::metadata(path).map_or(true, |found| {
-        (found.dev(), found.ino()) != (open.dev(), open.ino())
-    })
+    let id = |found: Metadata| (found.dev(), found.ino());
+    file.metadata()
+        .is_ok_and(|open| fs::metadata(path).ok().map(id) != Some(id(open)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -383,27 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn reopening_opens_the_file_with_the_same_name() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("access.log");
-        let mut sink = Sink::open(path.to_str().unwrap()).unwrap();
-        sink.write(b"old\n").unwrap();
-        let moved = directory.path().join("access.log.1");
-        std::fs::rename(&path, &moved).unwrap();
-        sink.write(b"old\n").unwrap();
-        sink.reopen();
-        sink.write(b"new\n").unwrap();
-        assert_eq!(std::fs::read_to_string(moved).unwrap(), "old\nold\n");
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "new\n");
-    }
-
-    #[test]
     fn lines_are_dropped_and_counted_if_the_buffer_is_full() {
-        // No thread runs, so these buffers are never emptied.
-        let shared = Arc::<Shared>::default();
-        let thread = thread::current();
-        let handle = Arc::new(Handle { shared, thread });
-        let writer = LineWriter { handle };
+        // No thread runs, so the buffer is never emptied.
+        let (shared, thread) = (Arc::default(), thread::current());
+        let writer = LineWriter { shared, thread };
         let line = "x".repeat(1023);
         for _ in 0..MAX_BUFFERED_BYTES / 1024 {
             writer.line(|buffer| buffer.extend_from_slice(line.as_bytes()));
