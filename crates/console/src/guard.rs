@@ -61,10 +61,6 @@ pub(super) async fn finish_response(mut request: Request, next: Next) -> Respons
 }
 
 /// Returns the response to a request whose handler panicked; the other requests go on.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the layer passes the panic by value"
-)]
 pub(super) fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::internal("a handler panicked").into_response()
 }
