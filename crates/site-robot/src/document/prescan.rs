@@ -58,13 +58,11 @@ fn of_meta(tag: &StartTag<()>) -> Option<&'static Encoding> {
         let value = tag.attributes.get(name)?;
         Some(value.value.to_ascii_lowercase())
     };
-    match attribute(b"charset") {
-        Some(label) => by_label(&label),
-        None => {
-            let is_content_type = attribute(b"http-equiv")? == b"content-type";
-            charset_in(&attribute(b"content")?).filter(|_| is_content_type)
-        }
+    if let Some(label) = attribute(b"charset") {
+        return by_label(&label);
     }
+    let is_content_type = attribute(b"http-equiv")? == b"content-type";
+    charset_in(&attribute(b"content")?).filter(|_| is_content_type)
 }
 
 /// Returns the encoding specified in a `content` value such as `text/html; charset=utf-8`.
