@@ -1,7 +1,8 @@
 //! Refreshes that were started in the console.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use robot_detection_layer::registry::Source;
 use robot_detection_operations::Operations;
 use robot_detection_store::refresh::{Progress, RefreshError, RefreshOptions, Trigger};
@@ -51,11 +52,11 @@ impl Job {
 
 impl Jobs {
     pub(super) fn last(&self) -> Option<Job> {
-        self.lock().clone()
+        self.last.lock().clone()
     }
 
     fn begin(&self, job: Job) -> Result<(), AlreadyRunning> {
-        let mut last = self.lock();
+        let mut last = self.last.lock();
         // Checked and replaced under a single lock, so that only one of two simultaneous requests
         // starts a job.
         if last.as_ref().is_some_and(Job::is_running) {
@@ -67,6 +68,7 @@ impl Jobs {
 
     fn set(&self, index: usize, state: StepState) {
         if let Some(step) = self
+            .last
             .lock()
             .as_mut()
             .and_then(|job| job.steps.get_mut(index))
@@ -76,7 +78,7 @@ impl Jobs {
     }
 
     fn end(&self, now_ms: i64) {
-        let mut last = self.lock();
+        let mut last = self.last.lock();
         let Some(job) = last.as_mut() else { return };
         job.finished_ms = Some(now_ms);
         for step in &mut job.steps {
@@ -87,10 +89,6 @@ impl Jobs {
                 };
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Job>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

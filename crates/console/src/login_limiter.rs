@@ -4,9 +4,10 @@
 //! of all clients together.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tracing::warn;
 
@@ -91,7 +92,7 @@ impl LoginLimiter {
     ///
     /// If the queue is full, a new stranger replaces another stranger: see [`leaving`].
     pub(super) fn join_queue(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         let of_client = waiting.iter().filter(|attempt| attempt.client == *client);
         // Behind a Unix socket, no visitor has an address, and one visitor must not lock out all
         // others.
@@ -163,14 +164,14 @@ impl LoginLimiter {
     pub(super) async fn record_success(&self, client: &LoginClient) {
         let key = client.key();
         // Only for this client, because its login says nothing about attempts by other clients.
-        lock(&self.memory).remove(&key);
+        self.memory.lock().remove(&key);
         if let Err(error) = self.store.access().clear_login_failures(&key).await {
             warn!("could not reset the count of failed logins: {error}");
         }
     }
 
     fn remembered(&self, key: &str) -> LoginFailures {
-        let (memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
+        let (memory, now_ms) = (self.memory.lock(), self.clock.now_ms());
         let of = |key: &str| {
             memory
                 .get(key)
@@ -183,7 +184,7 @@ impl LoginLimiter {
     }
 
     fn remember(&self, key: &str, each: Duration, longest: Duration) {
-        let (mut memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
+        let (mut memory, now_ms) = (self.memory.lock(), self.clock.now_ms());
         // Only when the map is full, because pruning scans all entries.
         if memory.len() >= MAX_REMEMBERED {
             memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
@@ -212,7 +213,7 @@ impl QueueSlot<'_> {
 impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         let is_other = |attempt: &Attempt| !Arc::ptr_eq(&attempt.eviction, &self.eviction);
-        lock(&self.limiter.waiting).retain(is_other);
+        self.limiter.waiting.lock().retain(is_other);
     }
 }
 
@@ -270,10 +271,6 @@ fn ms(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Period in which failed logins share a single audit log entry, so that guesses do not flood the
 /// log.
 const FAILURES_MS: i64 = 10 * 60_000;
@@ -294,7 +291,7 @@ impl LoginFailureLog {
     /// Counts a failed login; if an audit log entry is due, returns the number of failures to
     /// record.
     pub(crate) fn fail(&self, now_ms: i64) -> Option<u64> {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         pending.failures += 1;
         let is_time = pending
             .recorded_ms
@@ -304,7 +301,7 @@ impl LoginFailureLog {
 
     /// Returns the number of failed logins to record before a successful login.
     pub(crate) fn record_success(&self, now_ms: i64) -> u64 {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         if pending.failures == 0 {
             return 0;
         }
@@ -395,10 +392,10 @@ mod tests {
             .each_ref()
             .map(|other| limiter.join_queue(other).unwrap());
         guesses.extend(flood());
-        let waiting = || lock(&limiter.waiting).len();
+        let waiting = || limiter.waiting.lock().len();
         assert_eq!(waiting(), MAX_STRANGERS + 1);
         for other in &others {
-            let waiting = lock(&limiter.waiting);
+            let waiting = limiter.waiting.lock();
             assert!(waiting.iter().any(|it| it.client == *other), "{other:?}");
         }
         drop((of_one, guesses));
@@ -426,7 +423,7 @@ mod tests {
                 CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES,
             );
         }
-        assert_eq!(lock(&limiter.memory).len(), MAX_REMEMBERED);
+        assert_eq!(limiter.memory.lock().len(), MAX_REMEMBERED);
         assert_eq!(limiter.decide(&network(1)).await, refused);
         limiter.clock.advance(wait);
         assert_eq!(limiter.decide(&network(1)).await, others);

@@ -1,9 +1,6 @@
 //! The administrator's login sessions, stored in the database.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use axum::{
@@ -12,6 +9,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
+use parking_lot::Mutex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
@@ -204,17 +202,18 @@ impl CachedSessions {
     /// Removes all cached sessions; when the password changes, the database removes all sessions
     /// too.
     pub(super) fn clear(&self) {
-        self.lock().clear();
+        self.by_id.lock().clear();
     }
 
     /// Removes the cached session with the given key, because the session has ended.
     pub(super) fn remove_key(&self, key: &str) {
-        self.lock()
+        self.by_id
+            .lock()
             .retain(|id, _| AccessTable::session_key(id) != key);
     }
 
     fn confirm(&self, id: String, data: &str, now_ms: i64) {
-        let mut by_id = self.lock();
+        let mut by_id = self.by_id.lock();
         if by_id.len() >= MAX_KNOWN && !by_id.contains_key(&id) {
             let oldest = by_id.iter().min_by_key(|(_, known)| known.confirmed_ms);
             let oldest = oldest.map(|(id, _)| id.clone()).unwrap_or_default();
@@ -229,20 +228,16 @@ impl CachedSessions {
     }
 
     fn forget(&self, id: &str) {
-        self.lock().remove(id);
+        self.by_id.lock().remove(id);
     }
 
     /// Returns a session that was valid when the outage began and has not expired since then.
     fn find(&self, id: &str, away_ms: i64, now_ms: i64) -> Option<String> {
-        let by_id = self.lock();
+        let by_id = self.by_id.lock();
         let known = by_id.get(id)?;
         let data: HashMap<String, Value> = serde_json::from_str(&known.data).ok()?;
         let is_confirmed = known.confirmed_ms.saturating_add(CONFIRMED_MS) > away_ms;
         (is_confirmed && ends_ms(&data) > now_ms).then(|| known.data.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, CachedSession>> {
-        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, watch},
     time,
@@ -73,7 +74,7 @@ impl Reloads {
     pub async fn wait_for_request(&self) -> &'static str {
         self.inner.is_served.store(true, Ordering::Relaxed);
         self.inner.wanted.notified().await;
-        *self.inner.asker()
+        *self.inner.asker.lock()
     }
 
     /// Reports the outcome of a reload, regardless of its trigger.
@@ -97,19 +98,13 @@ impl Reloads {
         // An earlier outcome, such as the outcome of a reload by a signal, does not answer this
         // request.
         outcomes.mark_unchanged();
-        *self.inner.asker() = by;
+        *self.inner.asker.lock() = by;
         self.inner.wanted.notify_one();
         time::timeout(RELOAD_TIMEOUT, outcomes.changed())
             .await
             .ok()?
             .ok()?;
         outcomes.borrow_and_update().clone()
-    }
-}
-
-impl Inner {
-    fn asker(&self) -> MutexGuard<'_, &'static str> {
-        self.asker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

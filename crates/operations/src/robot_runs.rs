@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use url::Url;
 
@@ -78,7 +79,7 @@ const HOUR_MS: i64 = 60 * 60 * 1_000;
 impl RobotRuns {
     /// Offers runs of exactly these sites, and no others.
     pub fn set_offered_sites(&self, sites: impl IntoIterator<Item = String>) {
-        let mut known = self.sites();
+        let mut known = self.inner.sites.lock();
         known.offered = sites.into_iter().collect();
         let Sites {
             offered,
@@ -109,7 +110,7 @@ impl RobotRuns {
         reason = "callers rarely need the previous robot"
     )]
     pub fn show(&self, robot: &SiteRobot) -> Option<SiteRobot> {
-        let mut known = self.sites();
+        let mut known = self.inner.sites.lock();
         // A new robot counts its runs from zero.
         known.taken.remove(robot.site());
         known.robots.insert(robot.site().to_owned(), robot.clone())
@@ -120,7 +121,7 @@ impl RobotRuns {
     /// This method is cancel safe: no request is lost if the future is dropped before it is ready.
     pub async fn wait_for_request(&self) -> String {
         loop {
-            let next = self.sites().take();
+            let next = self.inner.sites.lock().take();
             if let Some(site) = next {
                 return site;
             }
@@ -134,20 +135,20 @@ impl RobotRuns {
     ///
     /// The task that handles the request calls this method before the run.
     pub fn take_acceptance(&self, site: &str) -> bool {
-        self.sites().accepted.remove(site)
+        self.inner.sites.lock().accepted.remove(site)
     }
 
     /// Reports that a run failed; pages show the failure until the next request, or until a run has
     /// [ended](Self::record_end).
     pub fn fail(&self, site: &str, reason: impl Into<String>) {
-        let mut known = self.sites();
+        let mut known = self.inner.sites.lock();
         known.taken.remove(site);
         known.failures.insert(site.to_owned(), reason.into());
     }
 
     /// Reports that a run has ended, which clears the failure of an earlier run.
     pub fn record_end(&self, site: &str) {
-        self.sites().failures.remove(site);
+        self.inner.sites.lock().failures.remove(site);
     }
 
     /// Sets the schedule of a site's runs, to which the console compares the age of heaven pages.
@@ -160,22 +161,26 @@ impl RobotRuns {
         next_ms: impl Fn(i64) -> Option<i64> + Send + Sync + 'static,
     ) {
         let times = RunTimes::new(next_ms);
-        self.sites().times.insert(site.to_owned(), times);
+        self.inner.sites.lock().times.insert(site.to_owned(), times);
     }
 
     /// Returns the schedule of a site's runs, if known.
     pub fn run_times(&self, site: &str) -> Option<RunTimes> {
-        self.sites().times.get(site).cloned()
+        self.inner.sites.lock().times.get(site).cloned()
     }
 
     /// Sets how the descriptions of a site are used, for display in the console.
     pub fn set_heaven_use(&self, site: &str, heaven: HeavenUse) {
-        self.sites().heavens.insert(site.to_owned(), heaven);
+        self.inner
+            .sites
+            .lock()
+            .heavens
+            .insert(site.to_owned(), heaven);
     }
 
     /// Returns how the descriptions of a site are used, if known.
     pub fn heaven(&self, site: &str) -> Option<HeavenUse> {
-        self.sites().heavens.get(site).cloned()
+        self.inner.sites.lock().heavens.get(site).cloned()
     }
 
     /// Requests a run of a site; returns `true` if runs of this site are offered.
@@ -190,7 +195,7 @@ impl RobotRuns {
     }
 
     fn ask_and(&self, site: &str, accept: bool) -> bool {
-        let mut known = self.sites();
+        let mut known = self.inner.sites.lock();
         if !known.offered.contains(site) {
             return false;
         }
@@ -208,7 +213,7 @@ impl RobotRuns {
     /// Queues changed pages to be fetched again. If the hourly limit is exceeded, returns `false`
     /// and queues no pages.
     pub fn queue_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
-        let mut known = self.sites();
+        let mut known = self.inner.sites.lock();
         if now_ms.saturating_sub(known.told.0) >= HOUR_MS {
             known.told = (now_ms, 0);
         }
@@ -225,7 +230,7 @@ impl RobotRuns {
 
     /// Stores changed pages of a site until they are fetched again.
     pub fn requeue_changed(&self, site: &str, urls: Vec<Url>) {
-        let mut known = self.sites();
+        let mut known = self.inner.sites.lock();
         let changed = known.changed.entry(site.to_owned()).or_default();
         changed.extend(urls);
     }
@@ -237,23 +242,23 @@ impl RobotRuns {
 
     /// Removes and returns the changed pages of a site.
     pub fn take_changed(&self, site: &str) -> Vec<Url> {
-        let urls = self.sites().changed.remove(site);
+        let urls = self.inner.sites.lock().changed.remove(site);
         urls.into_iter().flatten().collect()
     }
 
     /// Returns the sites whose runs are offered.
     pub fn offered(&self) -> Vec<String> {
-        self.sites().offered.iter().cloned().collect()
+        self.inner.sites.lock().offered.iter().cloned().collect()
     }
 
     /// Returns the robot of a site if this process runs that robot.
     pub fn robot(&self, site: &str) -> Option<SiteRobot> {
-        self.sites().robots.get(site).cloned()
+        self.inner.sites.lock().robots.get(site).cloned()
     }
 
     /// Returns `true` if a requested run has not ended yet; pages wait until the run is visible.
     pub fn is_run_requested(&self, site: &str) -> bool {
-        let known = self.sites();
+        let known = self.inner.sites.lock();
         // Runs are counted, because a run may start and end between two checks.
         let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);
         known.wanted.contains(site) || known.taken.get(site).is_some_and(is_under_way)
@@ -261,14 +266,7 @@ impl RobotRuns {
 
     /// Returns the reason why the latest run failed or did not start.
     pub fn failure(&self, site: &str) -> Option<String> {
-        self.sites().failures.get(site).cloned()
-    }
-
-    fn sites(&self) -> MutexGuard<'_, Sites> {
-        // No change to the data can panic halfway, so the data behind a poisoned lock is
-        // consistent.
-        let sites = self.inner.sites.lock();
-        sites.unwrap_or_else(PoisonError::into_inner)
+        self.inner.sites.lock().failures.get(site).cloned()
     }
 }
 

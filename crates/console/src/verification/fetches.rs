@@ -1,10 +1,8 @@
 //! Fetches of address lists that were started from the page.
 
-use std::{
-    fmt::Write as _,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::fmt::Write as _;
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::info;
@@ -62,11 +60,11 @@ struct FetchGuard(AdminState);
 impl ListFetches {
     /// Returns this process's running or most recent fetch.
     pub(super) fn view(&self, now_ms: i64) -> Option<FetchView> {
-        self.lock().as_ref().map(|fetch| fetch.view(now_ms))
+        self.last.lock().as_ref().map(|fetch| fetch.view(now_ms))
     }
 
     fn begin(&self, lists: usize) -> bool {
-        let mut last = self.lock();
+        let mut last = self.last.lock();
         if last.as_ref().is_some_and(ListFetch::is_running) {
             return false;
         }
@@ -78,7 +76,7 @@ impl ListFetches {
     }
 
     fn note(&self, reports: Vec<RangesReport>) {
-        if let Some(fetch) = &mut *self.lock() {
+        if let Some(fetch) = &mut *self.last.lock() {
             for report in reports {
                 fetch.note(report);
             }
@@ -86,15 +84,9 @@ impl ListFetches {
     }
 
     fn end(&self, now_ms: i64) {
-        if let Some(fetch) = &mut *self.lock() {
+        if let Some(fetch) = &mut *self.last.lock() {
             fetch.finished_ms = Some(now_ms);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<ListFetch>> {
-        // No change to the data can panic halfway, so the data behind a poisoned lock is
-        // consistent.
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -209,7 +201,7 @@ async fn run(end: FetchGuard, urls: Vec<String>) {
 /// Fetches lists from the queue until the queue is empty or the process shuts down.
 async fn fetch_queued(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
     let operations = state.operations();
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || queue.lock().next();
     // Checked between two lists, so that a shutdown waits for at most one download per worker.
     while let Some(url) = next().filter(|_| !operations.tasks.is_closed()) {
         let reports = operations.ranges.refresh(&[url], true).await;

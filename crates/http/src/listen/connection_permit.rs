@@ -3,9 +3,10 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::warn;
 
@@ -94,7 +95,7 @@ impl AddressLimits {
             return Ok(None);
         }
         let key = network(addr);
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         let count = counts.entry(key).or_default();
         if count.connections < self.limit {
             count.connections += 1;
@@ -116,8 +117,7 @@ impl AddressLimits {
 
 impl Drop for AddressPermit {
     fn drop(&mut self) {
-        let counts = self.addresses.counts.lock();
-        let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.addresses.counts.lock();
         if let Entry::Occupied(mut entry) = counts.entry(self.key) {
             entry.get_mut().connections -= 1;
             if entry.get().connections == 0 {

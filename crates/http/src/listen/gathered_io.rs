@@ -10,11 +10,12 @@ use std::{
     io::{self, IoSlice},
     mem,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
 use hyper::rt::{Read, ReadBufCursor, Write};
+use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 
 /// The maximum number of gathered bytes, which is the size of the largest TLS record (RFC 8446
@@ -53,10 +54,6 @@ impl<I> GatheredIo<I> {
             sent: 0,
             failure: None,
         })))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Gathering<I>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,7 +100,7 @@ impl<I: Read + Unpin> Read for GatheredIo<I> {
         cx: &mut Context<'_>,
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.lock().io).poll_read(cx, buf)
+        Pin::new(&mut self.0.lock().io).poll_read(cx, buf)
     }
 }
 
@@ -113,7 +110,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.lock().poll_take(cx, &[IoSlice::new(buf)])
+        self.0.lock().poll_take(cx, &[IoSlice::new(buf)])
     }
 
     fn poll_write_vectored(
@@ -121,20 +118,20 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.lock().poll_take(cx, bufs)
+        self.0.lock().poll_take(cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.lock().io.is_write_vectored()
+        self.0.lock().io.is_write_vectored()
     }
 
     /// Returns only the last error; [`Gathered::poll`] sends the bytes.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.lock().failure.take().map_or(Ok(()), Err))
+        Poll::Ready(self.0.lock().failure.take().map_or(Ok(()), Err))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut gathering = self.lock();
+        let mut gathering = self.0.lock();
         ready!(gathering.poll_send(cx))?;
         Pin::new(&mut gathering.io).poll_shutdown(cx)
     }
@@ -171,7 +168,7 @@ impl<C: Future, I: Write + Unpin> Future for Gathered<C, I> {
         let this = self.project();
         let polled = this.connection.poll(cx);
         if polled.is_pending() {
-            let mut gathering = this.io.lock();
+            let mut gathering = this.io.0.lock();
             if let Poll::Ready(Err(error)) = gathering.poll_send(cx) {
                 gathering.failure = Some(error);
                 // The connection gets the error at its next flush.

@@ -4,13 +4,14 @@ use std::{
     collections::HashMap,
     fmt, io,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Duration,
 };
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use rustls::{
     ServerConfig,
     crypto::{CryptoProvider, ring},
@@ -104,7 +105,7 @@ impl Tls {
             pairs: Mutex::new(pairs),
             acme,
         });
-        certificates.publish(&certificates.pairs());
+        certificates.publish(&certificates.pairs.lock());
         let config = ServerConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| CertificateError::no_file(error.to_string()))?;
@@ -135,7 +136,12 @@ impl Tls {
     /// Returns the states of all certificates; the certificates loaded from files come first.
     pub fn states(&self) -> Vec<CertificateState> {
         let certificates = &self.certificates;
-        let mut states: Vec<_> = certificates.pairs().iter().map(FilePair::state).collect();
+        let mut states: Vec<_> = certificates
+            .pairs
+            .lock()
+            .iter()
+            .map(FilePair::state)
+            .collect();
         states.extend(certificates.acme.iter().flat_map(Acme::states));
         states
     }
@@ -159,7 +165,8 @@ impl Tls {
         let ordering = async {
             if let Some(acme) = &certificates.acme {
                 // The future of an order is boxed, because it is large and rarely polled.
-                Box::pin(acme.run_renewals(|| certificates.publish(&certificates.pairs()))).await;
+                Box::pin(acme.run_renewals(|| certificates.publish(&certificates.pairs.lock())))
+                    .await;
             }
         };
         tokio::join!(ordering, self.watch_files());
@@ -186,7 +193,7 @@ impl fmt::Debug for Tls {
 
 impl Certificates {
     fn reload(&self) {
-        let mut pairs = self.pairs();
+        let mut pairs = self.pairs.lock();
         let changed = pairs
             .iter_mut()
             .map(|pair| pair.reload(&self.provider))
@@ -203,10 +210,6 @@ impl Certificates {
         let files = pairs.iter().map(|pair| &pair.certificate);
         self.names
             .store(Arc::new(CertificatesByName::new(files, ordered)));
-    }
-
-    fn pairs(&self) -> MutexGuard<'_, Vec<FilePair>> {
-        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,7 @@ use std::{
     any::Any,
     error::Error,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::HeaderName;
 use http_body_util::{BodyExt as _, combinators::UnsyncBoxBody};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::listen::{BodyError, BodyGuard, GuardedBody};
@@ -164,11 +165,11 @@ pub(super) enum Upload {
 
 impl Progress {
     pub(super) fn state(&self) -> (Upload, Instant) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     pub(super) fn record_progress(&self, upload: Upload) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         // Forwarding a piece is progress; being polled again while the client is silent is not.
         if state.0 != upload || upload == Upload::AwaitsUpstream {
             *state = (upload, Instant::now());

@@ -2,12 +2,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -159,10 +160,7 @@ impl Health {
     }
 
     pub(super) fn last_error(&self) -> Option<Arc<str>> {
-        self.last_error
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.last_error.lock().clone()
     }
 
     fn recover(&self) {
@@ -173,10 +171,7 @@ impl Health {
     }
 
     fn set_error(&self, reason: &str) {
-        let mut last = self
-            .last_error
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last_error.lock();
         *last = Some(reason.into());
     }
 

@@ -2,14 +2,12 @@
 
 use std::{
     cell::Cell,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
     thread,
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     time::Instant,
@@ -225,8 +223,7 @@ impl Shard {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while the lock is held.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,8 +3,9 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher as _, RandomState},
-    sync::{Mutex, PoisonError},
 };
+
+use parking_lot::Mutex;
 
 use super::network::Network;
 
@@ -42,8 +43,7 @@ impl Tallies {
         let Some(shard) = self.shard(key) else {
             return false;
         };
-        // The counts are still usable after a panic.
-        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = shard.lock();
         if !shard.contains_key(&key) && shard.len() >= MAX_NETWORKS {
             shard.retain(|_, tally| now_ms < tally.until_ms);
             if shard.len() >= MAX_NETWORKS {
@@ -69,7 +69,7 @@ impl Tallies {
     /// Restarts the count of refusals for a network.
     pub(super) fn remove(&self, key: (Network, usize)) {
         if let Some(shard) = self.shard(key) {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shard = shard.lock();
             shard.remove(&key);
         }
     }

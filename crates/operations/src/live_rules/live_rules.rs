@@ -1,8 +1,9 @@
 //! The live rules of a process, and the policies that the rules override.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use robot_detection_layer::policy::{Policy, SharedPolicy, WeakPolicy};
@@ -54,14 +55,14 @@ impl LiveRules {
 
     /// Overlays the rules on a site's policy, both now and whenever the rules change.
     pub fn attach(&self, site: &str, policy: &SharedPolicy) {
-        let mut policies = self.policies();
+        let mut policies = self.inner.policies.lock();
         policy.set_overlay(self.load().overlay(site));
         policies.push((site.to_owned(), policy.downgrade()));
     }
 
     /// Returns each site's name and the policy in force, including its overlay.
     pub fn active_policies(&self) -> Vec<(String, Arc<Policy>)> {
-        let policies = self.policies();
+        let policies = self.inner.policies.lock();
         let in_force = policies.iter().filter_map(|(site, policy)| {
             let policy = policy.upgrade()?;
             Some((site.clone(), Arc::clone(&policy.load())))
@@ -74,7 +75,7 @@ impl LiveRules {
         if !self.inner.is_enabled {
             return;
         }
-        let mut policies = self.policies();
+        let mut policies = self.inner.policies.lock();
         let before = self.inner.set.swap(Arc::new(set));
         let set = self.load();
         // Sites that a reload has removed are dropped.
@@ -99,12 +100,6 @@ impl LiveRules {
         set.remove_ended(now_ms);
         self.put(set);
         true
-    }
-
-    fn policies(&self) -> MutexGuard<'_, Vec<(String, WeakPolicy)>> {
-        // Each policy is consistent, even if a panic left other policies unchanged.
-        let policies = self.inner.policies.lock();
-        policies.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,9 +4,10 @@ use std::{
     fmt, fs,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -124,7 +125,7 @@ impl StateFile {
         let content = Content::new(&self.database, set);
         let text = serde_json::to_string_pretty(&content).map_err(|error| self.error(&error))?;
         let text = text + "\n";
-        if self.written().as_ref() == Some(&text) {
+        if self.written.lock().as_ref() == Some(&text) {
             return Ok(());
         }
         let (path, is_empty) = (self.path.clone(), content.is_empty());
@@ -136,12 +137,8 @@ impl StateFile {
             write(&path, &text)
         };
         blocking(write).await.map_err(|error| self.error(&error))?;
-        *self.written() = Some(kept);
+        *self.written.lock() = Some(kept);
         Ok(())
-    }
-
-    fn written(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn error(&self, reason: &dyn fmt::Display) -> StateFileError {

@@ -1,10 +1,8 @@
 //! The state of a filter during a run.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::{HashMap, HashSet};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 /// State of one filter during one run: the hosts, objects and checksums seen so far.
@@ -61,7 +59,7 @@ impl FilterRun {
 
     /// Returns the state, so that it can be saved.
     pub fn state(&self) -> FilterRunState {
-        let memory = self.memory();
+        let memory = self.memory.lock();
         let mut hosts: Vec<_> = memory.hosts.iter().map(ToString::to_string).collect();
         let checksums = memory.checksums.iter();
         let mut checksums: Vec<_> = checksums
@@ -84,7 +82,7 @@ impl FilterRun {
     /// recorded again after a crash or when its content changes. Call this function also for
     /// resources that are unchanged since the previous run.
     pub fn register_checksum(&self, md5: &str, url: &str, preference: u8) -> Option<String> {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         let best = memory.checksums.entry(number(md5));
         let best = best.or_insert_with(|| (preference, url.into()));
         if url_rank(preference, url) < url_rank(best.0, &best.1) {
@@ -95,7 +93,7 @@ impl FilterRun {
 
     /// Counts a resource unless the maximum has been reached.
     pub(super) fn count_object(&self, max: u64) -> bool {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         // The limit is checked and the count increased under one lock, so that two workers cannot
         // both use the last slot.
         let is_room = memory.objects < max;
@@ -105,7 +103,7 @@ impl FilterRun {
 
     /// Counts a host unless it has already been counted or the maximum has been reached.
     pub(super) fn count_host(&self, host: &str, max: u64) -> bool {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         if memory.hosts.contains(host) {
             return true;
         }
@@ -114,11 +112,6 @@ impl FilterRun {
             memory.hosts.insert(host.into());
         }
         is_room
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        // The guarded data is consistent at all times, so a poisoned lock is harmless.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

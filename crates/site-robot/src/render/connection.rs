@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
@@ -101,7 +102,7 @@ impl Connection {
         let (tell, told) = oneshot::channel();
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         {
-            let mut state = self.state();
+            let mut state = self.shared.state.lock();
             if state.has_ended {
                 return Err(ended());
             }
@@ -129,24 +130,32 @@ impl Connection {
     /// Subscribes to the events that concern a page.
     pub(super) fn listen(&self, session: &str) -> mpsc::Receiver<Event> {
         let (tell, told) = mpsc::channel(MAX_EVENTS);
-        self.state().sessions.insert(session.to_owned(), tell);
+        self.shared
+            .state
+            .lock()
+            .sessions
+            .insert(session.to_owned(), tell);
         told
     }
 
     /// Allows only one tab in a profile, which is the first tab that is opened.
     pub(super) fn expect_tab(&self, profile: &str) {
-        self.state().tabs.insert(profile.to_owned(), None);
+        self.shared
+            .state
+            .lock()
+            .tabs
+            .insert(profile.to_owned(), None);
     }
 
     /// Removes a page and its profile from the connection's state.
     pub(super) fn remove_tab(&self, session: &str, profile: &str) {
-        let mut state = self.state();
+        let mut state = self.shared.state.lock();
         state.sessions.remove(session);
         state.tabs.remove(profile);
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        self.state().has_ended
+        self.shared.state.lock().has_ended
     }
 
     async fn send(
@@ -167,7 +176,7 @@ impl Connection {
 
     /// Passes a message to its receiver.
     fn dispatch(&self, message: Message) {
-        let mut state = self.state();
+        let mut state = self.shared.state.lock();
         if let Some(id) = message.id {
             if let Some(waiting) = state.waiting.remove(&id) {
                 let answer = message
@@ -219,18 +228,10 @@ impl Connection {
     }
 
     fn end(&self) {
-        let mut state = self.state();
+        let mut state = self.shared.state.lock();
         state.has_ended = true;
         state.waiting.clear();
         state.sessions.clear();
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // The guarded data is consistent at all times, so a poisoned lock is harmless.
-        self.shared
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,9 +6,10 @@ use std::{
     os::{fd::OwnedFd, unix::process::CommandExt as _},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{
@@ -130,7 +131,7 @@ impl Process {
 
     /// Returns a human-readable reason why the browser exited.
     pub(super) fn exit_reason(&self) -> String {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = self.said.lock();
         let said = String::from_utf8_lossy(&said);
         if said.contains("No usable sandbox") || said.contains("without --no-sandbox") {
             return "Chromium cannot use its sandbox: run robot-detection as a separate user, and \
@@ -207,7 +208,7 @@ async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
     while let Ok(length) = stderr.read(&mut piece).await
         && length > 0
     {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = said.lock();
         said.extend_from_slice(piece.get(..length).unwrap_or_default());
         let over = said.len().saturating_sub(MAX_SAID);
         said.drain(..over);

@@ -2,12 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use robot_detection_store::description::{ResourceDescription, name};
@@ -156,7 +154,7 @@ impl Freshness {
 
     /// Records the dates of a page, as listed in a sitemap or feed.
     pub(super) fn note_listed(&self, url: &str, dates: ListedDates) {
-        let mut listed = self.listed();
+        let mut listed = self.listed.lock();
         if dates != ListedDates::default() && listed.len() < MAX_LISTED {
             listed.insert(url.to_owned(), dates);
         }
@@ -164,7 +162,7 @@ impl Freshness {
 
     /// Adds dates from a sitemap or feed to a description without dates.
     pub(super) fn add_dates(&self, url: &str, description: &mut ResourceDescription) {
-        let listed = self.listed();
+        let listed = self.listed.lock();
         let Some(dates) = listed.get(url) else { return };
         for (name, date) in [
             (name::PUBLISHED, &dates.published),
@@ -184,7 +182,7 @@ impl Freshness {
             return true;
         };
         let asked_ms = next_ms.saturating_sub(pause_ms(claimed.steady));
-        let listed = self.listed();
+        let listed = self.listed.lock();
         let dates = listed.get(&claimed.url);
         let modified = dates.and_then(|dates| dates.modified.as_deref());
         modified.and_then(Moment::read).is_some_and(|moment| {
@@ -193,11 +191,6 @@ impl Freshness {
             let at_ms = i64::try_from(moment.seconds.saturating_add(day_s) * 1_000);
             at_ms.is_ok_and(|at_ms| at_ms > asked_ms)
         })
-    }
-
-    fn listed(&self) -> MutexGuard<'_, HashMap<String, ListedDates>> {
-        // The guarded data is consistent at all times, so a poisoned lock is harmless.
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

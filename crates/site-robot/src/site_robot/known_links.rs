@@ -1,9 +1,8 @@
 //! Cache of resolved links, which is useful because menus repeat on every page of a site.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
 
 /// Maximum number of links in each of the two generations.
 const MAX: usize = 4_096;
@@ -40,20 +39,15 @@ impl KnownLinks {
         let mut key = String::with_capacity(host.len() + link.len());
         key.push_str(host);
         key.push_str(link);
-        let known = self.known();
+        let known = self.known.lock();
         if let Some(decided) = known.new.get(&key).or_else(|| known.old.get(&key)) {
             return decided.clone();
         }
         // The lock is released while the decision is made.
         drop(known);
         let decided = decide();
-        self.known().insert(key, decided.clone());
+        self.known.lock().insert(key, decided.clone());
         decided
-    }
-
-    fn known(&self) -> MutexGuard<'_, LinkTable> {
-        // The guarded data is consistent at all times, so a poisoned lock is harmless.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -94,7 +88,7 @@ mod tests {
             known.get_or_decide("http://a", &format!("/{number}"), || None);
         }
         known.get_or_decide("http://a", &format!("/{}", "x".repeat(MAX_BYTES)), || None);
-        let known = known.known();
+        let known = known.known.lock();
         assert!(known.new.len() <= MAX && known.old.len() <= MAX);
         assert!(known.new.contains_key("http://a/19999"));
     }

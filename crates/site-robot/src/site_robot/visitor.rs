@@ -4,11 +4,12 @@ use std::{
     collections::{HashMap, HashSet},
     hash::RandomState,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use url::Url;
 
@@ -100,19 +101,18 @@ impl PageVisitor {
     }
 
     pub(super) fn all_rules(&self) -> MutexGuard<'_, HashMap<String, Arc<HostRules>>> {
-        // The guarded data is consistent at all times, so a poisoned lock is harmless.
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rules.lock()
     }
 }
 
 impl ResourceCache {
     pub(super) fn get(&self, url: &Url) -> Option<Answer> {
-        let kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.by_url.lock();
         kept.0.get(url).cloned()
     }
 
     pub(super) fn store(&self, url: Url, answer: &Answer) {
-        let mut kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.by_url.lock();
         let bytes = kept.1 + answer.body.len();
         if bytes <= MAX_KEPT && kept.0.insert(url, answer.clone()).is_none() {
             kept.1 = bytes;
@@ -124,7 +124,6 @@ impl ServerDescriptions {
     pub(super) fn hosts(
         &self,
     ) -> MutexGuard<'_, HashMap<String, HashMap<String, ResourceDescription>>> {
-        // The guarded data is consistent at all times, so a poisoned lock is harmless.
-        self.by_host.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_host.lock()
     }
 }

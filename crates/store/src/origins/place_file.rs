@@ -3,11 +3,11 @@
 use std::{
     net::IpAddr,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
 use tokio::task::spawn_blocking;
 use tracing::{info, warn};
 
@@ -155,11 +155,10 @@ impl PlaceFile {
     }
 
     fn known(&self) -> FileState {
-        let known = self.known.lock();
-        known.unwrap_or_else(PoisonError::into_inner).clone()
+        self.known.lock().clone()
     }
 
     fn set_known(&self, known: FileState) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *self.known.lock() = known;
     }
 }

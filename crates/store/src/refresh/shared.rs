@@ -2,13 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicI64},
-    },
+    sync::atomic::{AtomicBool, AtomicI64},
 };
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -86,11 +84,11 @@ impl Shared {
     }
 
     pub(super) fn pending_preparation(&self) -> Option<bool> {
-        *lock(&self.unprepared)
+        *self.unprepared.lock()
     }
 
     pub(super) fn set_pending_preparation(&self, wanted: Option<bool>) {
-        *lock(&self.unprepared) = wanted;
+        *self.unprepared.lock() = wanted;
     }
 
     /// Returns `true` if the reason for a failure differs from the previous reason logged for this
@@ -98,17 +96,12 @@ impl Shared {
     ///
     /// This ensures that an ongoing failure is logged once, rather than at each retry.
     pub(super) fn is_new_failure(&self, key: &str, reason: &str) -> bool {
-        let before = lock(&self.told).insert(key.to_owned(), reason.to_owned());
+        let before = self.told.lock().insert(key.to_owned(), reason.to_owned());
         before.as_deref() != Some(reason)
     }
 
     /// Removes the failure reason logged for this key. Returns `true` if there was such a reason.
     pub(super) fn clear_failure(&self, key: &str) -> bool {
-        lock(&self.told).remove(key).is_some()
+        self.told.lock().remove(key).is_some()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change under these locks is a single step, so the data is valid even after a panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

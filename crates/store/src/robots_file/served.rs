@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use axum::{
     response::IntoResponse,
     routing::any,
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     sync::Notify,
     time::{self, Instant},
@@ -250,7 +251,7 @@ impl ServedRobotsTxt {
 
     fn has_other_robots(&self) -> bool {
         let detector = self.inner.detector.load();
-        let made = lock(&self.inner.build_state).detector.as_ptr();
+        let made = self.inner.build_state.lock().detector.as_ptr();
         self.inner.plan.load().needs_registry() && made != Arc::as_ptr(&detector)
     }
 
@@ -333,7 +334,7 @@ impl ServedRobotsTxt {
 
     /// Prepares the robots.txt responses and rules of all hosts.
     fn rebuild(&self) {
-        let mut build_state = lock(&self.inner.build_state);
+        let mut build_state = self.inner.build_state.lock();
         let plan = self.inner.plan.load();
         let detector = self.inner.detector.load_full();
         let closed = self.inner.closed.load();
@@ -402,7 +403,7 @@ impl ServedRobotsTxt {
     }
 
     fn copies(&self) -> MutexGuard<'_, HashMap<Option<String>, UpstreamCopy>> {
-        lock(&self.inner.copies)
+        self.inner.copies.lock()
     }
 }
 
@@ -411,11 +412,6 @@ fn host<B>(request: &http::Request<B>) -> Option<&str> {
         Some(authority) => authority.as_str().rsplit('@').next(),
         None => request.headers().get(header::HOST)?.to_str().ok(),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No change panics halfway, so the data behind a poisoned lock is consistent.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

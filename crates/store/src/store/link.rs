@@ -7,13 +7,14 @@ use std::{
     fmt, io,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
 use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio::{
     sync::{Mutex as AsyncMutex, watch},
@@ -199,14 +200,10 @@ impl Link {
     }
 
     fn use_pools(&self, pools: Pools) {
-        *self.opened() = self
+        *self.file.lock() = self
             .path()
             .map_or_else(OpenedFile::default, |path| OpenedFile::at(&path));
         self.pools.store(Some(Arc::new(pools)));
-    }
-
-    fn opened(&self) -> MutexGuard<'_, OpenedFile> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the path of the database file; `None` for a server or an in-memory database.
@@ -268,7 +265,7 @@ impl Link {
         else {
             return Ok(());
         };
-        let opened = *self.opened();
+        let opened = *self.file.lock();
         let mut found = FileId::of(&path);
         if found.is_none() {
             // A file that is being replaced is missing for a moment.
@@ -306,7 +303,7 @@ impl Link {
     async fn return_to_file(&self, place: &DatabaseLocation) -> Option<Result<(), StoreError>> {
         let path = self.path().filter(|path| path.exists())?;
         self.let_go().await;
-        let opened = *self.opened();
+        let opened = *self.file.lock();
         // After closing the pools: SQLite writes to the log until its last connection is closed.
         sqlite_file::set_stale_log_aside(&path, opened);
         let opened = sqlite::open(&self.url, place, Opening::Return).await;

@@ -1,10 +1,8 @@
 //! The TLS-ALPN-01 challenge, which proves control over a host name (RFC 8737).
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::Mutex;
 use rcgen::{CertificateParams, CustomExtension, KeyPair};
 use rustls::{
     crypto::CryptoProvider,
@@ -54,7 +52,7 @@ impl Challenges {
         // (acmeIdentifier), which only authorities support.
         let key = provider.key_provider.load_private_key(key)?;
         let key = CertifiedKey::new(vec![certificate.into()], key);
-        self.lock().insert(host.to_owned(), Arc::new(key));
+        self.answers.lock().insert(host.to_owned(), Arc::new(key));
         Ok(ChallengeGuard {
             challenges: self,
             host: host.to_owned(),
@@ -62,17 +60,13 @@ impl Challenges {
     }
 
     pub(super) fn find(&self, host: &str) -> Option<Arc<CertifiedKey>> {
-        self.lock().get(&host.to_ascii_lowercase()).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<CertifiedKey>>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.answers.lock().get(&host.to_ascii_lowercase()).cloned()
     }
 }
 
 impl Drop for ChallengeGuard<'_> {
     fn drop(&mut self) {
-        self.challenges.lock().remove(&self.host);
+        self.challenges.answers.lock().remove(&self.host);
     }
 }
 

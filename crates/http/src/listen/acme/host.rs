@@ -1,11 +1,8 @@
 //! A host with its certificate and the time of its next certificate order.
 
-use std::{
-    path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
+use parking_lot::Mutex;
 use rustls::crypto::CryptoProvider;
 use tokio::time::Instant;
 use tracing::warn;
@@ -70,15 +67,15 @@ impl Host {
     }
 
     pub(super) fn certificate(&self) -> Option<Certificate> {
-        self.lock().certificate.clone()
+        self.state.lock().certificate.clone()
     }
 
     pub(super) fn is_failing(&self) -> bool {
-        self.lock().failures > 0
+        self.state.lock().failures > 0
     }
 
     pub(super) fn state(&self) -> CertificateState {
-        let state = self.lock();
+        let state = self.state.lock();
         CertificateState {
             names: vec![self.name.clone()],
             file: self.file.clone(),
@@ -91,7 +88,7 @@ impl Host {
     /// Returns the time until the host's next certificate order; `now` is in seconds since the Unix
     /// epoch.
     pub(super) fn wait(&self, now: u64) -> Duration {
-        let state = self.lock();
+        let state = self.state.lock();
         let seconds = state.certificate.as_ref().map_or(0, |certificate| {
             renewal_time(certificate.validity).saturating_sub(now)
         });
@@ -118,7 +115,7 @@ impl Host {
     }
 
     pub(super) fn record_success(&self, certificate: Certificate, wait: Duration) {
-        *self.lock() = State {
+        *self.state.lock() = State {
             certificate: Some(certificate),
             // The delay also applies to certificates with a short validity, because authorities
             // limit orders.
@@ -128,7 +125,7 @@ impl Host {
     }
 
     pub(super) fn fail(&self, error: &OrderError, wait: Duration) -> FailedOrder {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.failures = state.failures.saturating_add(1);
         let mut wait = back_off(wait, state.failures);
         if error.is_rate_limited() {
@@ -142,10 +139,6 @@ impl Host {
             trouble != state.trouble || state.failures.is_multiple_of(FAILURES_BETWEEN_LOGS);
         state.trouble = trouble;
         FailedOrder { wait, is_news }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,8 +3,10 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
+
+use parking_lot::Mutex;
 
 use super::host::AddressRecords;
 
@@ -29,7 +31,7 @@ impl Lookups {
         address: IpAddr,
         known: impl FnOnce() -> AddressRecords,
     ) -> LookupSlot {
-        let mut lookups = self.lock();
+        let mut lookups = self.0.lock();
         let (members, host) = lookups
             .entry(address)
             .or_insert_with(|| (0, Arc::new(tokio::sync::Mutex::new(known()))));
@@ -39,10 +41,6 @@ impl Lookups {
             address,
             host: Arc::clone(host),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, (usize, Shared)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -56,7 +54,7 @@ impl LookupSlot {
 
 impl Drop for LookupSlot {
     fn drop(&mut self) {
-        let mut lookups = self.lookups.lock();
+        let mut lookups = self.lookups.0.lock();
         if let Entry::Occupied(mut slot) = lookups.entry(self.address) {
             slot.get_mut().0 -= 1;
             if slot.get().0 == 0 {
@@ -78,8 +76,8 @@ mod tests {
         let second = lookups.join(address, || unreachable!("lookup started twice"));
         assert!(Arc::ptr_eq(&first.host, &second.host));
         drop(first);
-        assert_eq!(lookups.lock().len(), 1);
+        assert_eq!(lookups.0.lock().len(), 1);
         drop(second);
-        assert_eq!(lookups.lock().len(), 0);
+        assert_eq!(lookups.0.lock().len(), 0);
     }
 }

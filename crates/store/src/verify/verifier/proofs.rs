@@ -3,9 +3,10 @@
 use std::{
     collections::{HashMap, VecDeque},
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use robot_detection_layer::detect::Verdict;
@@ -82,7 +83,7 @@ impl Proofs {
     /// Queues a proof for a number of pending requests, unless it is already waiting or running.
     pub(super) fn begin(&self, robot: &Arc<Robot>, address: IpAddr, requests: u64) -> ProofStart {
         let key = DnsVerdictKey::new(address, robot);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let State {
             waiting,
             under_way,
@@ -115,7 +116,7 @@ impl Proofs {
 
     /// Returns a channel that receives the verdict, if the proof is waiting or running.
     pub(super) fn watch(&self, key: DnsVerdictKey) -> Option<watch::Receiver<Option<Verdict>>> {
-        let state = self.lock();
+        let state = self.state.lock();
         state
             .under_way
             .get(&key)
@@ -132,14 +133,14 @@ impl Proofs {
 
     /// Returns the number of requests whose proofs are waiting or running.
     pub(super) fn pending(&self) -> u64 {
-        let state = self.lock();
+        let state = self.state.lock();
         let under_way = state.under_way.values();
         under_way.map(|under_way| under_way.requests).sum()
     }
 
     /// Removes all proofs. Tasks that wait for them are notified that there is no verdict.
     pub(super) fn abandon(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.waiting.clear();
         state.under_way.clear();
     }
@@ -147,20 +148,15 @@ impl Proofs {
     /// Returns the number of waiting proofs and of workers.
     #[cfg(test)]
     pub(super) fn load(&self) -> (usize, usize) {
-        let state = self.lock();
+        let state = self.state.lock();
         (state.waiting.len(), state.workers)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is atomic, so the state is valid even after a panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<'p> Worker<'p> {
     /// Returns the next proof to run, or `None` to end the worker.
     pub(super) fn next(&mut self) -> Option<(ProofJob, ProofGuard<'p>)> {
-        let mut state = self.proofs.lock();
+        let mut state = self.proofs.state.lock();
         let Some(job) = state.waiting.pop_front() else {
             // Under the same lock, so that later proofs request a new worker.
             state.workers = state.workers.saturating_sub(1);
@@ -180,7 +176,7 @@ impl<'p> Worker<'p> {
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
         if self.is_counted {
-            let mut state = self.proofs.lock();
+            let mut state = self.proofs.state.lock();
             state.workers = state.workers.saturating_sub(1);
         }
     }
@@ -190,7 +186,7 @@ impl ProofGuard<'_> {
     /// Sends the verdict to waiting tasks, and the evidence for requests that have already passed.
     pub(super) fn announce(mut self, verdict: Verdict, evidence: &str) {
         self.is_told = true;
-        if let Some(under_way) = self.proofs.lock().under_way.remove(&self.key) {
+        if let Some(under_way) = self.proofs.state.lock().under_way.remove(&self.key) {
             under_way.proof.set_verdict(verdict, evidence);
             under_way.told.send_replace(Some(verdict));
         }
@@ -200,7 +196,7 @@ impl ProofGuard<'_> {
 impl Drop for ProofGuard<'_> {
     fn drop(&mut self) {
         if !self.is_told {
-            self.proofs.lock().under_way.remove(&self.key);
+            self.proofs.state.lock().under_way.remove(&self.key);
         }
     }
 }

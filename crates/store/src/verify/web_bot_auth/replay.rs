@@ -1,10 +1,8 @@
 //! Stores used nonces.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
+use parking_lot::{Mutex, MutexGuard};
 use ring::digest;
 
 /// The number of shards, each with its own lock, so that requests rarely wait for each other.
@@ -68,9 +66,8 @@ impl UsedNonces {
 
     fn shard(&self, name: u128) -> Option<MutexGuard<'_, Shard>> {
         let at = usize::try_from(name % SHARDS as u128).unwrap_or_default();
-        // The data behind the lock is valid even after a panic.
         let shard = self.shards.get(at)?;
-        Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(shard.lock())
     }
 }
 

@@ -3,10 +3,9 @@
 //! Key directories and nonces of such signers are cached separately, so that a signer with many
 //! names does not displace the key directories and nonces of listed robots.
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashSet;
+
+use parking_lot::Mutex;
 
 use super::{SignatureSettings, agent::KeyUrl, directories::Directories, replay::UsedNonces};
 use robot_detection_layer::clock::Clock;
@@ -58,7 +57,7 @@ impl UnlistedSigners {
     /// fetched and no limit has been reached.
     pub(super) fn begin(&self, agent: &KeyUrl) -> bool {
         let minute = self.clock.now_ms().div_euclid(MINUTE_MS);
-        let mut begun = self.begun();
+        let mut begun = self.begun.lock();
         if begun.minute != minute {
             (begun.minute, begun.count) = (minute, 0);
         }
@@ -71,12 +70,7 @@ impl UnlistedSigners {
 
     /// Marks the fetch of a directory as finished.
     pub(super) fn end(&self, agent: &KeyUrl) {
-        self.begun().under_way.remove(agent);
-    }
-
-    fn begun(&self) -> MutexGuard<'_, FetchBudget> {
-        // Each change is atomic, so the state is valid even after a panic.
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+        self.begun.lock().under_way.remove(agent);
     }
 }
 
