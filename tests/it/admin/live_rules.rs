@@ -143,7 +143,7 @@ async fn exactly_the_requests_that_the_rule_matches_are_counted() {
         assert_eq!(told["id"], json!(null));
         let notes = told["matched"]["notes"].to_string();
         assert_eq!(
-            notes.contains("Paths and queries are not stored"),
+            notes.contains("stored without paths and queries"),
             fields["path"] == "/a/*"
         );
     }

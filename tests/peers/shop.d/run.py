@@ -1,6 +1,7 @@
 """Crawls a model shop with Scrapy, activates the rules that the console proposes, and crawls it again."""
 
 import argparse
+import functools
 import http.client
 import http.server
 import json
@@ -16,8 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 PRODUCTS, PER_PAGE = 1_000, 10
-FACETS = {name: [f"{name}{number}" for number in range(10)] for name in ["color", "size", "brand", "material", "fit"]}
-FACETS["sort"] = ["price", "name", "new"]
+# Numbers of values, as in shops: many brands, few fits.
+FACETS = {"brand": 40, "color": 24, "size": 12, "material": 8, "fit": 4}
+SORTS = ["price", "name", "new"]
 PERSON = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 PROVEN, HOME = "ExampleBot/1.0", "192.0.2.7"
 CONFIG = """
@@ -78,10 +80,12 @@ class Shop(http.server.BaseHTTPRequestHandler):
         chosen = dict(urllib.parse.parse_qsl(query))
         links = []
         if page == "/shop":
-            at = int(chosen.get("page", 0))
-            links += [f"/product/{number}" for number in range(at * PER_PAGE, (at + 1) * PER_PAGE)]
-            for name, values in [*FACETS.items(), ("page", range(PRODUCTS // PER_PAGE))]:
-                links += [self.link(chosen, name, value) for value in list(values)[:10] if chosen.get(name) != str(value)]
+            found = [number for number in range(PRODUCTS) if all(self.value(number, name) == chosen.get(name, self.value(number, name)) for name in FACETS)]
+            at, last = int(chosen.get("page", 0)), len(found) // PER_PAGE
+            links += [f"/product/{number}" for number in found[at * PER_PAGE:(at + 1) * PER_PAGE]]
+            choices = {name: [f"{name}{number}" for number in range(values)] for name, values in FACETS.items()}
+            for name, values in [*choices.items(), ("sort", SORTS), ("page", range(max(at - 2, 0), min(at + 3, last + 1)))]:
+                links += [self.link(chosen, name, value) for value in values if chosen.get(name) != str(value)]
         body = "".join(f'<a href="{link}">x</a>\n'.replace("&", "&amp;") for link in links) or "a product"
         body = f"<!doctype html><title>shop</title>{body}".encode()
         self.send_response(200)
@@ -89,6 +93,12 @@ class Shop(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    @staticmethod
+    @functools.cache
+    def value(product, facet):
+        """Returns the value that a product has in a facet."""
+        return f"{facet}{random.Random(f'{product} {facet}').randrange(FACETS[facet])}"
 
     @staticmethod
     def link(chosen, name, value):
@@ -203,7 +213,7 @@ def touched(program, requests):
         if number % 2:
             path, agent, client = pages[number // 2 % len(pages)], PROVEN, HOME
         else:
-            chosen = {name: random.choice(values) for name, values in random.sample(list(FACETS.items()), 3)}
+            chosen = {name: f"{name}{random.randrange(FACETS[name])}" for name in random.sample(list(FACETS), 3)}
             path, agent = Shop.link(chosen, "page", number % 100), PERSON
             client = f"203.0.{number // 40 % 113}.{number // 40 % 250}"
         wrong += status(connection, path, agent, client) != 200
@@ -228,7 +238,7 @@ def main():
         rules = [row["rule"] for row in rows if row["rule"]][:3]
         for rule in rules:
             added = program.admin("POST", "rules", rule)
-            print(f"rule: {added.get('does', added)}")
+            print(f"rule: {added['summary']}")
         time.sleep(2)
         crawled, requested, got = program.crawl(arguments.requests)
         kept = 1 - len(got) / max(len(requested), 1)

@@ -124,7 +124,7 @@ fn notes(rule: &LiveRule) -> Vec<&'static str> {
     ];
     if rule.path.is_some() || rule.query.is_some() {
         notes.push(
-            "Paths and queries are not stored: the number covers all of them and is a maximum.",
+            "These totals are stored without paths and queries: the number covers all of them and is a maximum.",
         );
     }
     if rule.addresses.is_some() || rule.user_agent.is_some() {

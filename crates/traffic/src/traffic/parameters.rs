@@ -129,8 +129,11 @@ impl Parameters {
                 } else {
                     name = OTHER;
                 }
+                group.names.entry(name.to_owned()).or_default();
             }
-            let usage = group.names.entry(name.to_owned()).or_default();
+            let Some(usage) = group.names.get_mut(name) else {
+                continue;
+            };
             let name_hash = hash(name.as_bytes());
             if !seen.contains(&name_hash) {
                 seen.push(name_hash);
