@@ -156,7 +156,7 @@ mod tests {
         let third = addresses.acquire(one).unwrap();
         assert_eq!(addresses.acquire(one).unwrap_err(), TooManyConnections);
         drop((second, third));
-        assert!(addresses.counts.lock().unwrap().is_empty());
+        assert!(addresses.counts.lock().is_empty());
     }
 
     #[test]

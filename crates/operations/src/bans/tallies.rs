@@ -82,7 +82,7 @@ impl Tallies {
 
     #[cfg(test)]
     fn len(&self) -> usize {
-        let len = |shard: &Mutex<HashMap<_, _>>| shard.lock().unwrap().len();
+        let len = |shard: &Mutex<HashMap<_, _>>| shard.lock().len();
         self.shards.iter().map(len).sum()
     }
 }

@@ -81,12 +81,12 @@ fn changed_files_are_loaded_and_broken_ones_are_not() {
     fs::rename(next.certificate_file, &files.certificate_file).unwrap();
     tls.reload();
     assert_eq!(served(&tls, None), old);
-    assert!(tls.certificates.pairs.lock().unwrap()[0].problem.is_some());
+    assert!(tls.certificates.pairs.lock()[0].problem.is_some());
     fs::rename(next.key_file, &files.key_file).unwrap();
     tls.reload();
     let new = served(&tls, Some("more.example"));
     assert_ne!(new, old);
-    assert!(tls.certificates.pairs.lock().unwrap()[0].problem.is_none());
+    assert!(tls.certificates.pairs.lock()[0].problem.is_none());
 
     fs::remove_file(&files.key_file).unwrap();
     tls.reload();
