@@ -33,7 +33,7 @@ impl Write for Peer {
             return Poll::Pending;
         }
         self.takes -= 1;
-        self.writes.lock().unwrap().push(buf.len());
+        self.writes.lock().push(buf.len());
         Poll::Ready(Ok(buf.len()))
     }
 
@@ -70,7 +70,7 @@ fn poll_once<T: Unpin>(
     assert!(connection.as_mut().poll(&mut cx).is_pending());
     let failure = connection.io.lock().failure.take();
     drop(connection);
-    let writes = writes.lock().unwrap().clone();
+    let writes = writes.lock().clone();
     (writes, got.unwrap(), failure)
 }
 
