@@ -243,7 +243,7 @@ mod tests {
             }
         });
         writer.close().await;
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = fs::read_to_string(path).unwrap();
         assert_eq!(text.lines().count(), 4000);
         for thread in 0..4 {
             let of_thread = text
@@ -260,11 +260,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (writer, path) = log(directory.path());
         let moved = directory.path().join("access.log.1");
-        std::fs::rename(&path, &moved).unwrap();
+        fs::rename(&path, &moved).unwrap();
         writer.line(|line| line.extend_from_slice(b"after"));
         writer.close().await;
-        assert_eq!(std::fs::read_to_string(moved).unwrap(), "");
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "after\n");
+        assert_eq!(fs::read_to_string(moved).unwrap(), "");
+        assert_eq!(fs::read_to_string(path).unwrap(), "after\n");
     }
 
     #[test]
