@@ -1,6 +1,7 @@
 //! A writer of log lines that never blocks requests on disk I/O.
 
 use std::{
+    cell::RefCell,
     fmt,
     fs::{self, File, Metadata, OpenOptions},
     io::{self, Write as _},
@@ -97,16 +98,28 @@ impl LineWriter {
     /// Adds the line that `write` appends without a line ending, or drops the line if the buffer is
     /// full.
     pub fn line(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        let mut line = Vec::with_capacity(512);
-        write(&mut line);
-        line.push(b'\n');
+        thread_local! {
+            static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        // A thread-local buffer, so that the lock is held only to copy a complete line.
+        LINE.with_borrow_mut(|line| {
+            line.clear();
+            write(line);
+            line.push(b'\n');
+            self.add(line);
+            // A single long line must not keep its memory allocated in every thread.
+            line.shrink_to(WAKE_BYTES);
+        });
+    }
+
+    fn add(&self, line: &[u8]) {
         let mut buffer = lock(&self.shared.buffer);
         let before = buffer.len();
         if before + line.len() > MAX_BUFFERED_BYTES {
             self.shared.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        buffer.extend_from_slice(&line);
+        buffer.extend_from_slice(line);
         drop(buffer);
         // Only the line that crosses the mark wakes the thread, which saves system calls.
         if before < WAKE_BYTES && before + line.len() >= WAKE_BYTES {
