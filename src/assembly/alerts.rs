@@ -54,20 +54,19 @@ fn alert(settings: &AlertSettings) -> Result<Alert, ConfigErrors> {
 fn watch(settings: &AlertSettings) -> Result<Watch, ConfigErrors> {
     let above = |usual: u64| settings.above.map_or(usual, u64::from);
     let watch = match settings.on {
-        Some(Trigger::Impostor) => Watch::Impostor { above: above(20) },
-        Some(Trigger::RobotsTxt) => Watch::RobotsTxt { above: above(100) },
-        Some(Trigger::CrawlSpike) => Watch::CrawlSpike {
+        Trigger::Impostor => Watch::Impostor { above: above(20) },
+        Trigger::RobotsTxt => Watch::RobotsTxt { above: above(100) },
+        Trigger::CrawlSpike => Watch::CrawlSpike {
             times: settings.times.map_or(5, u64::from),
             above: above(1_000),
         },
-        Some(Trigger::Certificate) => Watch::Certificate {
+        Trigger::Certificate => Watch::Certificate {
             days: settings.days.map_or(14, u64::from),
         },
-        Some(Trigger::Refresh) => Watch::Refresh,
-        Some(Trigger::Heaven) => Watch::Heaven,
-        Some(Trigger::Parity) => Watch::Parity,
-        Some(Trigger::Database) => Watch::Database,
-        None => Watch::Weekly,
+        Trigger::Refresh => Watch::Refresh,
+        Trigger::Heaven => Watch::Heaven,
+        Trigger::Parity => Watch::Parity,
+        Trigger::Database => Watch::Database,
     };
     let (is_spike, is_certificate) = (
         matches!(watch, Watch::CrawlSpike { .. }),

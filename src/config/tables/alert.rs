@@ -9,8 +9,8 @@ use crate::config::{
     table::{Reader, table},
 };
 
-const NEEDS: &str = "an [[alert]] needs a name, a url, and on = \"impostor\" (or another \
-    condition) or report = \"weekly\"";
+const NEEDS: &str =
+    "an [[alert]] needs a name, a url, and on = \"impostor\" (or another condition)";
 
 table! {
     /// An `[[alert]]` table.
@@ -21,9 +21,7 @@ table! {
     /// usual; requests that violate robots.txt; sources that fail or are held for review; expiring
     /// certificates; site robot results that are held for review; heaven pages that differ from
     /// their originals; an unavailable database
-    on: Option<Trigger>;
-    /// Report to send instead of an alert: weekly (sent on Mondays at 8:00 UTC)
-    report: Option<ReportInterval>;
+    on: Trigger;
     /// URL of the webhook; treated as a secret, so only its scheme and host are shown
     url: WebhookUrl;
     /// Format of messages: json (all data), slack (incoming webhooks), matrix (generic webhooks of
@@ -45,19 +43,11 @@ table! {
     days: Option<u32>, 1..=365;
 }
 
-/// The interval at which a report is sent.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum ReportInterval {
-    /// The report is sent once a week.
-    Weekly,
-}
-
 impl AlertSettings {
-    /// Reads an `[[alert]]` table, which must have a name and either `on` or `report`.
+    /// Reads an `[[alert]]` table, which must have a name, a URL and a condition.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         let alert = Self::read(reader)?;
-        if alert.name.is_empty() || alert.on.is_some() == alert.report.is_some() {
+        if alert.name.is_empty() {
             reader.needs(NEEDS);
             return None;
         }
@@ -86,17 +76,6 @@ impl Setting for AlertFormat {
             let words = Self::ALL.iter().map(|one| one.as_str());
             unknown_word("format", word, words)
         })
-    }
-}
-
-impl Setting for ReportInterval {
-    const KIND: Kind = Kind::Word(|| vec!["weekly"]);
-
-    fn read(value: &Value) -> Result<Self, String> {
-        match value.text()? {
-            "weekly" => Ok(Self::Weekly),
-            word => Err(unknown_word("interval", word, ["weekly"])),
-        }
     }
 }
 

@@ -8,7 +8,7 @@ mod source;
 
 use super::{ConfigError, Key, file::Table, table::Reader};
 
-pub use alert::{AlertKeys, AlertSettings, ReportInterval};
+pub use alert::{AlertKeys, AlertSettings};
 pub use listener::{
     AcmeKeys, AcmeTable, CertificateKeys, CertificateSettings, ListenerKeys, ListenerSettings,
 };

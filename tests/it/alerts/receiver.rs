@@ -21,7 +21,7 @@ use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub(super) const MINUTE_MS: i64 = 60_000;
-/// 2026-03-01T12:00:00Z, a Sunday.
+/// 2026-03-01T12:00:00Z.
 pub(super) const NOW_MS: i64 = 1_772_366_400_000;
 pub(super) const KEY: &str = "signing-key-0123456789";
 /// Part of the webhook's URL that only the receiver may see.

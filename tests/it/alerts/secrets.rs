@@ -99,11 +99,11 @@ fn an_invalid_alert_is_reported_with_its_line_and_without_its_url() {
             "name = 'a'\non = 'imposter'\nurl = 'http://h/xyzzy'",
             "did you mean \"impostor\"?",
         ),
-        ("name = 'a'\nurl = 'http://h/xyzzy'", "needs a name, a url"),
         (
-            "name = 'a'\non = 'refresh'\nreport = 'weekly'\nurl = 'http://h/xyzzy'",
-            "needs a name",
+            "name = 'a'\nurl = 'http://h/xyzzy'",
+            "needs a name, a url, and on = ",
         ),
+        ("on = 'refresh'\nurl = 'http://h/xyzzy'", "needs a name"),
         ("name = 'a'\non = 'refresh'\nurl = 'h/xyzzy'", "invalid URL"),
         (
             "name = 'a'\non = 'refresh'\nurl = 'ftp://h/xyzzy'",

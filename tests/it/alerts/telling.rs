@@ -125,48 +125,6 @@ async fn a_receiver_is_not_flooded_after_an_outage() {
     assert_eq!(receiver.events().last().unwrap(), "firing");
 }
 
-#[tokio::test]
-async fn a_weekly_report_on_monday_lists_the_changes() {
-    let store = Store::connect("sqlite::memory:").await.unwrap();
-    let receiver = Receiver::start(Manner::Takes).await;
-    let clock = Clock::manual(NOW_MS);
-    let mut watcher = watcher(&store, &clock, vec![receiver.alert(Watch::Weekly)]);
-    let day = 24 * 60;
-    let gptbot = || key("gptbot", "verified", "pass", "not-filtered");
-    count(
-        &store,
-        NOW_MS,
-        &[
-            (day, gptbot(), 300),
-            (9 * day, gptbot(), 200),
-            (2 * day, key("googlebot", "spoofed", "refuse", "spoofed"), 7),
-            (3 * day, key("ccbot", "none", "refuse", "robots.txt"), 5),
-        ],
-    )
-    .await;
-    watcher.evaluate().await;
-    assert!(
-        receiver.told().is_empty(),
-        "the first report is sent on the next Monday"
-    );
-    clock.advance(Duration::from_hours(21));
-    watcher.evaluate().await;
-    watcher.evaluate().await;
-    let told = receiver.told();
-    assert_eq!(told.len(), 1);
-    let message = told[0].json();
-    assert_eq!(message["event"], "report");
-    let text = message["text"].as_str().unwrap();
-    for line in [
-        "Robots sent 312 requests (+56 %), and people sent 0.",
-        "7 requests from impostors, 5 violations of robots.txt.",
-        "gptbot: 300 (+50 %)",
-        "googlebot: 7",
-    ] {
-        assert!(text.lines().any(|told| told == line), "{line:?}: {text}");
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_outage_is_reported_from_memory() {
     let cluster = Cluster::start();

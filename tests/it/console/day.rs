@@ -289,7 +289,7 @@ async fn refreshed(store: &Store, at_ms: i64, error: &str) {
 
 async fn alerts(store: &Store, now_ms: i64) {
     for (hours, name, event, error) in [
-        (30, "the week", "report", ""),
+        (30, "sources", "resolved", ""),
         (
             9,
             "impostors",

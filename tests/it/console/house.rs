@@ -72,10 +72,6 @@ name = "sources"
 on = "refresh"
 url = "UPSTREAM/hook"
 private = true
-[[alert]]
-name = "the week"
-report = "weekly"
-url = "https://hooks.example/secret"
 "#;
 
 impl House {

@@ -62,8 +62,6 @@ pub enum Watch {
     Parity,
     /// An unavailable database.
     Database,
-    /// No condition; a report is sent every week.
-    Weekly,
 }
 
 robot_detection_layer::words! {
@@ -117,7 +115,6 @@ impl Watch {
             Self::Heaven => Trigger::Heaven.as_str(),
             Self::Parity => Trigger::Parity.as_str(),
             Self::Database => Trigger::Database.as_str(),
-            Self::Weekly => "report",
         }
     }
 
@@ -132,7 +129,6 @@ impl Watch {
             Self::Heaven => "Robot heaven is held for review",
             Self::Parity => "Robot heaven differs from the original pages",
             Self::Database => "The database is unavailable",
-            Self::Weekly => "Weekly report on robots",
         }
     }
 }

@@ -85,7 +85,7 @@ fn ntfy(url: &Url, message: &Message) -> (Value, Option<Url>) {
     let (tag, priority) = match message.event {
         Event::Begun | Event::Lasting => ("warning", 4),
         Event::Ended => ("white_check_mark", 3),
-        Event::Report | Event::Test => ("robot", 3),
+        Event::Test => ("robot", 3),
     };
     let body = json!({
         "topic": topic,

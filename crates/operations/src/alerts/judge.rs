@@ -56,8 +56,8 @@ pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
             };
             differing.map(sentence).collect()
         }
-        // An unavailable database provides no figures, and a report is not a finding.
-        Watch::Database | Watch::Weekly => Vec::new(),
+        // An unavailable database provides no figures.
+        Watch::Database => Vec::new(),
     }
 }
 
@@ -127,24 +127,21 @@ fn refresh(record: &RefreshRecord) -> Option<String> {
     }
 }
 
-pub(super) fn is_spoofed(sum: &TrafficSum) -> bool {
+fn is_spoofed(sum: &TrafficSum) -> bool {
     sum.key.verdict == Verdict::Spoofed.as_str()
 }
 
-pub(super) fn is_violation(sum: &TrafficSum) -> bool {
+fn is_violation(sum: &TrafficSum) -> bool {
     sum.key.cause == ROBOTS_TXT && sum.key.decision != "pass"
 }
 
 /// Returns `true` for a listed robot, whose name stays the same from week to week.
-pub(super) fn names_robot(sum: &TrafficSum) -> bool {
+fn names_robot(sum: &TrafficSum) -> bool {
     sum.key.kind == Kind::Listed.as_str()
 }
 
 /// Returns the number of requests from each robot.
-pub(super) fn by_robot(
-    sums: &[TrafficSum],
-    counts: impl Fn(&TrafficSum) -> bool,
-) -> BTreeMap<&str, u64> {
+fn by_robot(sums: &[TrafficSum], counts: impl Fn(&TrafficSum) -> bool) -> BTreeMap<&str, u64> {
     let mut robots = BTreeMap::<&str, u64>::new();
     for sum in sums.iter().filter(|sum| counts(sum)) {
         let requests = robots.entry(&sum.key.robot).or_default();
@@ -154,7 +151,7 @@ pub(super) fn by_robot(
 }
 
 /// Returns the robots sorted by number of requests in descending order.
-pub(super) fn sort_by_count<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
+fn sort_by_count<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
     let mut rows: Vec<_> = robots
         .iter()
         .map(|(robot, number)| (*robot, *number))

@@ -19,7 +19,7 @@ pub struct AlertStatus {
     pub on: String,
     /// Scheme and host of the alert's receiver.
     pub receiver: String,
-    /// State of the alert: `firing`, `ok` or `weekly`.
+    /// State of the alert: `firing` or `ok`.
     pub state: &'static str,
     /// Time at which the current state began.
     pub since: Option<Moment>,
@@ -60,24 +60,18 @@ pub struct AlertStatuses {
 impl AlertStatus {
     fn new(state: &AlertState, now_ms: i64) -> Self {
         let moment = |at_ms: i64| (at_ms > 0).then(|| Moment::new(at_ms, now_ms));
-        let is_report = state.watch == "report";
         Self {
             name: state.name.clone(),
             on: state.watch.clone(),
             receiver: state.receiver.clone(),
-            state: match (is_report, state.is_firing) {
-                (true, _) => "weekly",
-                (_, true) => "firing",
-                _ => "ok",
-            },
+            state: if state.is_firing { "firing" } else { "ok" },
             since: moment(state.since_ms),
             findings: if state.is_firing {
                 state.findings.lines().map(str::to_owned).collect()
             } else {
                 Vec::new()
             },
-            // The schedule of reports starts before the first report is sent.
-            told: moment(state.told_ms).filter(|_| !is_report || state.tried_ms > 0),
+            told: moment(state.told_ms),
             failures: state.failures,
             error: state.error.clone(),
         }

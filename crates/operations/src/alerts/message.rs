@@ -16,8 +16,6 @@ robot_detection_layer::words! {
         Lasting = "reminder",
         /// The alert has ended.
         Ended = "resolved",
-        /// A weekly report is due.
-        Report = "report",
         /// A test checks whether messages arrive.
         Test = "test",
     }
@@ -47,7 +45,7 @@ impl Message {
     pub fn new(alert: &Alert, event: Event, findings: &str, since_ms: i64, at_ms: i64) -> Self {
         let title = alert.watch.title();
         let title = match event {
-            Event::Begun | Event::Report => title.to_owned(),
+            Event::Begun => title.to_owned(),
             Event::Lasting => format!("{title} (still)"),
             Event::Ended => format!("Over: {title}"),
             Event::Test => "Test alert from robot-detection".to_owned(),

@@ -9,7 +9,6 @@ mod body;
 mod judge;
 mod list;
 mod message;
-mod report;
 mod state;
 mod watcher;
 mod webhook;

@@ -1,12 +1,11 @@
 //! The states of an alert, and the times at which its receiver is notified.
 
-use super::{Event, Watch};
+use super::Event;
 use robot_detection_store::store::AlertState;
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
-const WEEK_MS: i64 = 7 * DAY_MS;
 
 /// Time without findings after which an alert ends.
 ///
@@ -15,9 +14,6 @@ const CALM_MS: i64 = 10 * MINUTE_MS;
 
 /// Maximum time between two delivery attempts.
 const LONGEST_PAUSE_MS: i64 = HOUR_MS;
-
-/// Monday, 5 January 1970 at 08:00 UTC: the weekday and time of reports.
-const FIRST_MONDAY_MS: i64 = 4 * DAY_MS + 8 * HOUR_MS;
 
 /// Records the findings of an evaluation.
 pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) {
@@ -40,12 +36,9 @@ pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) 
 ///
 /// Only the difference from the last delivered state is reported, so a receiver that was down for a
 /// day gets a single message, or none if the alert has ended in the meantime.
-pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event> {
+pub(super) fn due(state: &AlertState, now_ms: i64) -> Option<Event> {
     if now_ms < next_attempt_ms(state) {
         return None;
-    }
-    if watch == Watch::Weekly {
-        return (week(now_ms) > week(state.told_ms)).then_some(Event::Report);
     }
     match (state.is_firing, state.is_told) {
         (true, false) => Some(Event::Begun),
@@ -84,15 +77,11 @@ fn next_attempt_ms(state: &AlertState) -> i64 {
         .saturating_add(pause_ms.min(LONGEST_PAUSE_MS))
 }
 
-fn week(at_ms: i64) -> i64 {
-    at_ms.saturating_sub(FIRST_MONDAY_MS).div_euclid(WEEK_MS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The time at which the tests start: Sunday, 2026-03-01T12:00:00Z.
+    /// The time at which the tests start: 2026-03-01T12:00:00Z.
     const NOW_MS: i64 = 1_772_366_400_000;
 
     fn found() -> Vec<String> {
@@ -100,7 +89,7 @@ mod tests {
     }
 
     fn tell(state: &mut AlertState, now_ms: i64, is_taken: bool) -> Option<Event> {
-        let due = due(state, Watch::Heaven, now_ms);
+        let due = due(state, now_ms);
         if due.is_some() {
             let result = if is_taken {
                 Ok(())
@@ -150,18 +139,5 @@ mod tests {
         assert_eq!(tell(&mut down, NOW_MS, false), Some(Event::Begun));
         observe(&mut down, &[], NOW_MS + HOUR_MS);
         assert_eq!(tell(&mut down, NOW_MS + HOUR_MS, true), None);
-    }
-
-    #[test]
-    fn report_is_due_on_mondays_at_eight() {
-        let told = |told_ms| AlertState {
-            told_ms,
-            ..AlertState::default()
-        };
-        let is_due = |told_ms, now_ms| due(&told(told_ms), Watch::Weekly, now_ms).is_some();
-        assert!(!is_due(NOW_MS, NOW_MS + 19 * HOUR_MS));
-        assert!(is_due(NOW_MS, NOW_MS + 20 * HOUR_MS));
-        assert!(!is_due(NOW_MS + 20 * HOUR_MS, NOW_MS + 6 * DAY_MS));
-        assert!(is_due(NOW_MS + 20 * HOUR_MS, NOW_MS + 8 * DAY_MS));
     }
 }

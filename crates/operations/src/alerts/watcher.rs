@@ -7,8 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::{
-    Alert, Event, Figures, Message, Watch, judge,
-    report::report,
+    Alert, Figures, Message, Watch, judge,
     state::{due, observe, record_attempt},
 };
 use crate::Certificates;
@@ -188,7 +187,7 @@ impl Watcher {
                 (Watch::Database, _) => self.remembered.get(&alert.name).cloned(),
                 (_, before) => before.cloned(),
             }
-            .unwrap_or_else(|| first(alert, now_ms));
+            .unwrap_or_default();
             state.name.clone_from(&alert.name);
             alert.watch.as_str().clone_into(&mut state.watch);
             state.receiver = alert.webhook.redacted_url();
@@ -220,17 +219,10 @@ impl Watcher {
 
     /// Sends the message that is due, if any, to the alert's receiver.
     async fn tell(&mut self, alert: &Alert, state: &mut AlertState, now_ms: i64) {
-        let Some(event) = due(state, alert.watch, now_ms) else {
+        let Some(event) = due(state, now_ms) else {
             return;
         };
-        let findings = match event {
-            Event::Report => match self.report(now_ms).await {
-                Ok(lines) => lines.join("\n"),
-                Err(error) => return debug!("the report is delayed: {error}"),
-            },
-            _ => state.findings.clone(),
-        };
-        let message = Message::new(alert, event, &findings, state.since_ms, now_ms);
+        let message = Message::new(alert, event, &state.findings, state.since_ms, now_ms);
         let result = alert.webhook.send(alert, &message).await.map(drop);
         let (name, receiver, event) = (&alert.name, alert.webhook.redacted_url(), event.as_str());
         match &result {
@@ -254,16 +246,6 @@ impl Watcher {
         if let Err(error) = self.store.alerts().record_attempt(&attempt).await {
             debug!("could not record the result of an alert: {error}");
         }
-    }
-
-    async fn report(&self, now_ms: i64) -> Result<Vec<String>, StoreError> {
-        let now = now_ms.div_euclid(MINUTE_MS);
-        let week = self.store.traffic().read(now - WEEK..now, now_ms).await?;
-        let before = now - 2 * WEEK..now - WEEK;
-        Ok(report(
-            &week,
-            &self.store.traffic().read(before, now_ms).await?,
-        ))
     }
 
     /// Reads the figures, but only those that the given alerts need.
@@ -352,17 +334,4 @@ impl fmt::Debug for Watcher {
 
 fn has(alerts: &[Alert], name: &str) -> bool {
     alerts.iter().any(|alert| alert.name == name)
-}
-
-/// Returns the initial state of a new alert.
-fn first(alert: &Alert, now_ms: i64) -> AlertState {
-    AlertState {
-        // The first report covers the week that starts now.
-        told_ms: if alert.watch == Watch::Weekly {
-            now_ms
-        } else {
-            0
-        },
-        ..AlertState::default()
-    }
 }
