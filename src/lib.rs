@@ -49,7 +49,6 @@ pub use robot_detection_operations::live_rules;
 pub use robot_detection_operations::{alerts, bans};
 #[doc(no_inline)]
 pub use robot_detection_robots_txt as robots_txt;
-#[cfg(feature = "server")]
 #[cfg(feature = "site-robot")]
 #[doc(no_inline)]
 pub use robot_detection_site_robot::{

@@ -275,11 +275,6 @@ fn an_administrators_other_settings_are_kept() {
             "set redirect_url = \"/robot-heaven/\"",
         ),
         (
-            "heaven = { path = '/h/' }",
-            &[],
-            "manually: heaven.source = \"database\"",
-        ),
-        (
             "site_robot.starting_points = 'http://www.example.com/'",
             &["/members/"],
             "add the URL there",

@@ -303,7 +303,7 @@ fn parameters_of_robots_lead_to_a_rule_that_stops_them() {
     assert_eq!(status("/shop/roses?page=1", GOOGLEBOT), 200);
     assert_eq!(status("/shop/roses?color=x", FIREFOX), 200);
 
-    // A deletion of what is stored of a robot includes its parameters.
+    // Deleting the stored data of a robot deletes its parameters.
     stop(server);
     let arguments = ["traffic", "forget", "--robot", "googlebot"];
     succeed(path, &arguments);

@@ -68,7 +68,7 @@ fn poll_once<T: Unpin>(
         })
     }));
     assert!(connection.as_mut().poll(&mut cx).is_pending());
-    let failure = connection.io.lock().failure.take();
+    let failure = connection.io.0.lock().failure.take();
     drop(connection);
     let writes = writes.lock().clone();
     (writes, got.unwrap(), failure)
