@@ -162,7 +162,9 @@ pub(crate) async fn json(
             .map(|one| {
                 let rule = proposed_rule(&one, asked.site());
                 let mut row = json!(one);
-                row["rule"] = json!(rule.map(BTreeMap::from_iter));
+                if let Some(fields) = row.as_object_mut() {
+                    fields.insert("rule".to_owned(), json!(rule.map(BTreeMap::from_iter)));
+                }
                 row
             })
             .collect(),
