@@ -142,6 +142,7 @@ fn is_loopback(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use axum::{Router, body::Body, middleware::from_fn, routing::get};
+    use tower_http::catch_panic::CatchPanicLayer;
 
     use super::*;
 
@@ -161,6 +162,7 @@ mod tests {
             let router = Router::new().route("/a", get(panics));
             router
                 .route("/api/a", get(panics))
+                .layer(CatchPanicLayer::custom(panicked))
                 .layer(from_fn(finish_response))
         };
         for (path, kind) in [
